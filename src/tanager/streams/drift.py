@@ -105,11 +105,12 @@ class DriftAware(Classifier):
     Notes
     -----
     A fresh model of a counting classifier begins with the columns of the stream; number columns are cut anew by the
-    last ``warm_up`` rows. An answer is wrong if another class was more probable than the true one. A detector's change
-    for the better, such as ADWIN reports, is ignored. One model is better than another if, of the recent rows on which
-    just one of them was right, it won more than chance would give it (two standard deviations). With late labels an
-    answer is checked when its label comes. In ``fit`` with more than 100 columns, models that count pairs of them
-    answer some blocks together, up to a quarter of the rows learned, before they learn them.
+    last ``warm_up`` rows, and while the first of these come all models are cut by them. An answer is wrong if another
+    class was more probable than the true one. A detector's change for the better, such as ADWIN reports, is ignored.
+    One model is better than another if, of the recent rows on which just one of them was right, it won more than chance
+    would give it (two standard deviations). With late labels an answer is checked when its label comes. In ``fit`` with
+    more than 100 columns, models that count pairs of them answer some blocks together, up to a quarter of the rows
+    learned, before they learn them.
 
     Examples
     --------
