@@ -117,7 +117,7 @@ class Sample:
         weights = check_weights(sample_weight, table.n_rows)
         encoder = Encoder(**encoder_options)
         if y is None and target is None:
-            codes = encoder.fit_transform(table, None, weights)
+            codes = encoder.learn_and_encode(table, None, weights)
             return cls(codes, _values(encoder.schema), encoder.schema.names, weights)
         if y is None:
             table, y = _take_out(table, str(target))
@@ -127,7 +127,7 @@ class Sample:
             check_lengths(table.n_rows, y)
         labels, classes = encode_labels(y)
         refuse_fractions(classes)
-        codes = encoder.fit_transform(table, labels, weights, len(classes))
+        codes = encoder.learn_and_encode(table, labels, weights, len(classes))
         return cls.of_rows(codes, labels, weights, encoder.schema, classes, str(target))
 
     @classmethod

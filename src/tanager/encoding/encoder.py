@@ -16,15 +16,16 @@ from tanager.encoding.codes import code_columns, code_type, encode_codes, limits
 from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
 from tanager.encoding.schema import Column, Schema
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.transformer import TableTransformer
 from tanager.encoding.values import Cells, is_missing
-from tanager.errors import DataError, SchemaMismatch, check_option, nearest
+from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
 
 MANY_CELLS = 1_000_000
 
 Result = TypeVar("Result")
 
 
-class Encoder:
+class Encoder(TableTransformer):
     """Turns any table into small integer codes, and remembers how.
 
     Codes are uint8, or uint16 when a column needs it; the largest value of the type means missing. Which columns
@@ -98,17 +99,15 @@ class Encoder:
         self.max_whole = max_whole
         self.max_values = max_values
         self.continuous = continuous
-        self._given = schema is not None
         self._codecs: list[Codec] = []
         self._cut_by: dict[int, int] = {}
-        if schema is not None:
-            self._set_schema(schema.close())
+        self.schema = schema
 
     @classmethod
     def from_schema(cls, schema: Schema, *, given: bool = False, **options: Any) -> Encoder:
         """An encoder that goes on where another one stopped: open columns stay open."""
         encoder = cls(**options)
-        encoder._given = given
+        encoder._wanted = schema if given else None
         encoder._set_schema(schema)
         return encoder
 
@@ -128,7 +127,10 @@ class Encoder:
     @property
     def options(self) -> dict[str, Any]:
         """The options that it was made with, but for the schema."""
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return {name: getattr(self, name) for name in self.option_defaults() if name != "schema"}
+
+    def _option(self, name: str) -> Any:
+        return self._wanted if name == "schema" else getattr(self, name)
 
     @property
     def has_cut(self) -> bool:
@@ -143,13 +145,24 @@ class Encoder:
     @property
     def given(self) -> bool:
         """Whether the schema was given beforehand, so that nothing is learned."""
-        return self._given
+        return self._wanted is not None
 
     @property
     def schema(self) -> Schema:
-        """What is known about the columns."""
+        """What is known about the columns: given as an option, or learned."""
         self._check_schema()
         return self._schema
+
+    @schema.setter
+    def schema(self, schema: Schema | None) -> None:
+        self._wanted, self._codecs = schema, []
+        if isinstance(schema, Schema):  # anything else is refused by ``learn``
+            self._set_schema(schema.close())
+
+    @property
+    def knows_columns(self) -> bool:
+        """Whether there is a schema, so that tables can be encoded."""
+        return bool(self._codecs)
 
     def _check_schema(self) -> None:
         if not self._codecs:
@@ -170,7 +183,7 @@ class Encoder:
 
     # Learning
 
-    def fit(
+    def learn(
         self,
         X: Any,
         y_codes: np.ndarray | None = None,
@@ -185,7 +198,9 @@ class Encoder:
         are the first rows of a stream, and their cut points must do for all that follow.
         """
         table = read_table(X)
-        if self._given:
+        if self._wanted is not None and not isinstance(self._wanted, Schema):
+            raise OptionError(f"schema={self._wanted!r} is a {type(self._wanted).__name__}; give a Schema, or None.")
+        if self.given:
             self._order(table, "Encoder")
             return self
         names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
@@ -220,7 +235,7 @@ class Encoder:
             first=first,
         )
 
-    def fit_transform(
+    def learn_and_encode(
         self,
         X: Any,
         y_codes: np.ndarray | None = None,
@@ -229,7 +244,7 @@ class Encoder:
     ) -> np.ndarray:
         """Learn the schema and give the codes, reading the table once."""
         table = read_table(X)
-        return self.fit(table, y_codes, weights, n_classes).transform(table)
+        return self.learn(table, y_codes, weights, n_classes).encode(table)
 
     def update(self, X: Any, weights: np.ndarray | None = None, name: str = "Encoder") -> np.ndarray:
         """Codes of more rows to learn from: new values of open columns get codes of their own."""
@@ -297,7 +312,7 @@ class Encoder:
 
     # Codes of tables
 
-    def transform(self, X: Any, unseen: str = "ignore", name: str = "Encoder") -> np.ndarray:
+    def encode(self, X: Any, unseen: str = "ignore", name: str = "Encoder") -> np.ndarray:
         """Codes of a table, one row each.
 
         ``unseen`` says what becomes of a value that training did not have: "ignore" makes it missing, "smooth" gives
@@ -373,7 +388,7 @@ class Encoder:
     def encode_rows(self, rows: Sequence[Mapping[str, Any]], unseen: str = "ignore") -> np.ndarray | None:
         """Codes of rows given as dicts. For few rows this is ten times as quick as column by column.
 
-        None where a row has a name that is no column, or a cell that cannot be used: ``transform`` says what is wrong.
+        None where a row has a name that is no column, or a cell that cannot be used: ``encode`` says what is wrong.
         """
         if set(map(type, rows)) != {dict} or not all(map(self.schema.name_set.issuperset, rows)):
             return None

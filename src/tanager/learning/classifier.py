@@ -395,7 +395,7 @@ class Classifier(TakesTurns, Estimator):
         codes = read_table(batch.X).codes
         if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
             batch = Batch(codes, batch.labels, batch.weights).part(0, _SAMPLE)
-        self.encoder_.fit(
+        self.encoder_.learn(
             batch.X, batch.labels, batch.weights, len(self.classes_), first=first and self._cuts_numbers()
         )
         self._start_model()
@@ -420,7 +420,7 @@ class Classifier(TakesTurns, Estimator):
 
     def _nothing_to_cut(self, batch: Batch) -> bool:
         """Whether these rows hold no numbers to cut, so that nothing needs to wait."""
-        trial = Encoder(**self.encoder_options()).fit(batch.X, batch.labels, batch.weights, len(self.classes_))
+        trial = Encoder(**self.encoder_options()).learn(batch.X, batch.labels, batch.weights, len(self.classes_))
         return all(settled(column) for column in trial.schema.columns)
 
     def _end_warm_up(self, n_first: int) -> None:

@@ -990,7 +990,7 @@ class CountsClassifier(Classifier):
         codes = self.encoder_.own_codes(table, type(self).__name__) if unseen == "ignore" else None
         if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
             return codes
-        return self.encoder_.transform(table, unseen, type(self).__name__)
+        return self.encoder_.encode(table, unseen, type(self).__name__)
 
     def encode(self, X: Any) -> Query:
         """Rows to answer, as codes (and numbers, where columns are Gaussian)."""

@@ -437,7 +437,7 @@ class EvolvingNaiveBayes(Classifier):
 
     def _rows_to_answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         table = self.validate_table(X, reset=False)
-        return self.encoder_.transform(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
+        return self.encoder_.encode(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""

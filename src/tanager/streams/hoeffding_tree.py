@@ -175,7 +175,7 @@ class HoeffdingTree(Classifier):
             self._add_columns(batch.X)
         table = read_table(batch.X)
         if classes is not None:
-            self.encoder_.transform(table, name=type(self).__name__)  # refuses cells before a class is taken in
+            self.encoder_.encode(table, name=type(self).__name__)  # refuses cells before a class is taken in
             self.add_classes(classes)
         counts = batch.labels != np.iinfo(batch.labels.dtype).max
         if batch.weights is not None:
@@ -194,7 +194,7 @@ class HoeffdingTree(Classifier):
         m, parts, done = len(labels), list[np.ndarray](), 0
         while done < m:
             end = min(m, done + _PIECE)
-            codes = self.encoder_.transform(table.part(done, end), "smooth", name)
+            codes = self.encoder_.encode(table.part(done, end), "smooth", name)
             new = self._is_new(codes)
             end = done + (int(np.argmax(new)) if new.any() else len(new))
             own = None if weights is None else weights[done:end]
@@ -220,7 +220,7 @@ class HoeffdingTree(Classifier):
     def _learn_new(self, row: Table, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """Answer one row as any row with an unseen value is answered, then take its values in."""
         unseen = "ignore" if self.unseen == "error" else self.unseen  # only questions are refused
-        answer = self._followed().score(self.encoder_.transform(row, unseen), fresh=False)
+        answer = self._followed().score(self.encoder_.encode(row, unseen), fresh=False)
         self.encoder_.keep_values(self._tree.split_columns())  # whose values have branches
         codes = self.encoder_.update(row, None, type(self).__name__)
         self._followed().learn(codes, labels, weights)
@@ -231,7 +231,7 @@ class HoeffdingTree(Classifier):
         unseen = self.unseen
         if rows_of_dicts(X) and (rows := self.encoder_.encode_rows(X, unseen)) is not None:
             return rows
-        return self.encoder_.transform(self.validate_table(X, reset=False), unseen, type(self).__name__)
+        return self.encoder_.encode(self.validate_table(X, reset=False), unseen, type(self).__name__)
 
     def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take in names that are no column yet, missing in all rows so far; the first value says of what kind."""
