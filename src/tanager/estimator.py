@@ -18,6 +18,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Self
 
+from tanager.docstrings import complete_when_read
+
 MOST_CHARACTERS = 700  # of a print-out; what is longer loses its middle
 
 _OPTIONS: dict[type, dict[str, Any]] = {}  # the options of each class, with their defaults
@@ -29,6 +31,10 @@ class _Alone:
 
 class HasOptions:
     """Something with options: the arguments of its ``__init__``, which are kept untouched under their names."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete_when_read(cls)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:

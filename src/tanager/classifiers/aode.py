@@ -26,9 +26,6 @@ class AODE(CountsClassifier):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often. Where none does, naive Bayes answers.
     subsumption : float or None, default=None
@@ -40,8 +37,6 @@ class AODE(CountsClassifier):
     gaussian : bool or list of columns, default=False
         HAODE: number columns to describe by a normal distribution given the class and the super-parent; True takes all
         of them. As super-parents they are cut into bins.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Notes
     -----

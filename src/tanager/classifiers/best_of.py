@@ -51,9 +51,8 @@ class BestOf(Delegating):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"), for all candidates alike.
+    bins
+        All candidates have the same bins.
     candidates : list of classifiers, default=None
         Those that come first are preferred where left-out rows do not clearly speak for another. None is AODE, A2DE,
         WAODE, HNB, FANC, TAN, FAN, NaiveBayes and KDB.

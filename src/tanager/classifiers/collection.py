@@ -26,16 +26,11 @@ class Collection(CountsClassifier):
         ``{child: [parents, ...]}`` with every parents a list of columns; ``[]`` is the class alone. Columns that are
         not named have the class alone. Every set contains the class: one without it would not be neutral in a sum but
         flatten the answer, so None (no class) is refused.
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     weights : dict, default=None
         ``{child: [weight, ...]}`` in the same order.
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
         As parents they are cut into bins.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Examples
     --------

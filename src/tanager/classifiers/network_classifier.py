@@ -45,8 +45,8 @@ class NetworkClassifier(CountsClassifier):
         Rows of tables that a person has set, and that stay when the tables are learned: for a variable, a mapping from
         the values of its parents in the network, as a tuple, to the probabilities of its values, in the order of the
         network; see ``Network.with_rows``. A value that the network does not have gets a probability of 0 there.
-    smoothing : default=None
-        ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents, the last one first.
+    smoothing
+        None is ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents, the last one first.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ class NetworkForest(CountsClassifier):
         For the draws; None is a fixed seed.
     smoothing : None
         Probabilities are smoothed from parents to fewer parents, with strengths that are learned.
-    bins, n_bins
+    bins
         Fine bins of number columns, which the networks join to coarser ones.
 
     Attributes

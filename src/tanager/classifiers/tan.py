@@ -122,14 +122,9 @@ class TAN(AugmentedNaiveBayes):
     missing : {"drop", "marginal", "mode"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
         the most frequent value in, when learning, too.
-    fit_by, penalty
-        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
-        former; see NaiveBayes.
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
         parents they are cut into bins, by which arcs are chosen, too.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Attributes
     ----------
@@ -193,14 +188,9 @@ class FAN(AugmentedNaiveBayes):
     missing : {"drop", "marginal", "mode"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
         the most frequent value in, when learning, too.
-    fit_by, penalty
-        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
-        former; see NaiveBayes.
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
         parents they are cut into bins, by which arcs are chosen, too.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Examples
     --------

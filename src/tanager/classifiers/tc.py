@@ -29,8 +29,6 @@ class TC(OrderedCollection):
     weights : dict, default=None
         Prior knowledge, as for FANC: ``{(child, parent): weight}``, with ``(parent, parent)`` for two parents and None
         for the class alone. They multiply ``order_weights``.
-    column_order, random_state, gaussian
-        As for FANC.
 
     Examples
     --------

@@ -34,36 +34,17 @@ class Encoder(TableTransformer):
 
     Parameters
     ----------
-    bins : {"mdl", "refined", "stream", "width", "frequency"}, dict or None, default="mdl"
-        How numeric columns are cut: by class entropy (needs labels), by class entropy and then into more bins as rows
-        allow or into about ten, into equal widths or into equal frequencies. A dict gives a method or cut points per
-        column; an ordinal column is cut after the values given. None: as ``default_bins`` says.
-    default_bins : {"mdl", "refined", "stream", "width", "frequency"}, default="mdl"
-        How numeric columns are cut that a dict of bins does not name. By the first rows of a stream they are cut as
-        "stream" says in place of "mdl" and "refined".
-    n_bins : int, default=5
-        For equal widths and frequencies.
-    mdl_encoding : {"n-1", "candidates"}, default="n-1"
-        How "mdl" and "refined" price a cut; "candidates" accepts more cuts.
-    categorical, numeric : list of names or places, default=None
-        Columns of that kind, whatever the rules say; ``categorical="all"`` cuts nothing.
-    ordinal : dict or list of names or places, default=None
-        Columns whose values have an order, ``{"size": ["S", "M", "L"]}``: they are cut as numbers are, between values,
-        so that neighbours share a bin where the rows ask for no more. A list is enough for numbers, and for columns
-        whose table declares the order (pandas' ordered categories).
-    continuous : bool or list of names or places, default=False
-        Numeric columns to keep as numbers, for Gaussian estimates; True takes all of them.
-    max_whole : int, default=12
-        Whole numbers with at most that many distinct values are categories.
-    max_values : int, default=1000
-        Most values of a categorical column. Of more, ``fit`` keeps the ``max_values - 1`` most frequent and joins the
-        rest into one value, "other"; in a stream every new value beyond them is "other".
-    schema : Schema, default=None
-        Columns known beforehand: nothing is learned, and no new value enters.
+    bins
+        By class entropy needs labels. None: as ``default_bins`` says.
+
+    Attributes
+    ----------
+    schema : Schema
+        What is known about the columns: given as an option, or learned.
 
     Examples
     --------
-    >>> encoder = Encoder().fit({"sky": ["sun", "rain", None], "age": [1.5, 2.5, 3.5]}, [0, 1, 1])
+    >>> encoder = Encoder().fit({"sky": ["sun", "rain", None], "age": [1.5, 2.5, 3.5]}, ["no", "yes", "yes"])
     >>> encoder.transform({"sky": ["rain", "snow"], "age": [2.0, 9.0]})
     array([[  1,   0],
            [255,   1]], dtype=uint8)

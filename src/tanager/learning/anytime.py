@@ -49,9 +49,6 @@ class AnytimeClassifier(CountsClassifier):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     member_order : {"cv", "mi", "random", "given"} or list, default="cv"
         Which super-parents come first: those with the fewest errors on left-out rows, those that tell most about the
         class, any (see ``random_state``), as in the table, or as listed.

@@ -69,47 +69,7 @@ from tanager.shortcuts import public
 class CountsClassifier(Classifier):
     """A classifier that is a view of joint counts.
 
-    Parameters
-    ----------
-    smoothing : float, Estimate, "learned" or None, default=1.0
-        Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
-        ``MEstimate``, ``PriorCounts``, ``BackOff``, ``LearnedBackOff`` or ``BDeu``. None is the one that the classifier
-        was published with.
-    unseen : {"ignore", "smooth", "error"}, default="ignore"
-        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
-        error.
-    cost_matrix : array of shape (n_classes, n_classes), default=None
-        ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss.
-    class_weight : dict, array or "balanced", default=None
-        Factors of the classes, applied to the posterior odds.
-    priors : dict or array, default=None
-        Class probabilities to use instead of the ones in the data.
-    bins, n_bins, mdl_encoding, categorical, ordinal, numeric, max_values, schema
-        How columns become codes; see ``Encoder``. By default (``bins=None``) ``fit`` cuts numeric columns by class
-        entropy ("mdl"), and for classifiers that average or back off on into more bins as rows allow ("refined"). The
-        first rows of a stream are few, and must do for all that follow: there all are cut by class entropy and then on
-        into about ten bins ("stream"). What is given holds for both.
-    decay : float, str or Decay, default=None
-        Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
-    window : int, str or Window, default=None
-        Only the last rows count: so many (5000), or those of a span of time ("30 min"), or a ``Window``.
-    refresh : int, "hoeffding" or Hoeffding, default=None
-        Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more
-        rows, or a tenth of the rows that still count where old ones are forgotten. ``float("inf")`` keeps the first.
-        With ``Hoeffding()`` it is looked at as often as with None, and changes only where another is better beyond
-        chance.
-    recut : {"grid", "sketch"} or Recut, default=None
-        Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
-    warm_up : int, default=1000
-        ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then
-        they are learned again each time the rows have doubled.
-    calibrate : bool, default=False
-        Make probabilities as sure as left-out rows say that they may be: all to one power, and with 1,000 rows or more
-        with an offset per class. Rows are kept, as codes. See ``calibration_``.
-    max_memory : int, str or None, default="2 GB"
-        Counts beyond this are refused before they are made.
-    n_jobs : int, default=None
-        Threads for counting and for batches of predictions; -1 uses all cores.
+    Its options are those of all classifiers over counts; see ``tanager.docstrings``.
     """
 
     smoothing: float | Estimate | str | None = 1.0

@@ -82,9 +82,6 @@ class OrderedCollection(CountsClassifier):
     ----------
     column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
         Which columns come first.
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     weights : dict, default=None
         ``{(child, parent): weight}``, or ``(child, (parent, parent))`` for a set of two, with None for the class alone;
         1 where nothing is said, 0 forbids. This is prior knowledge: the collection with the product of the weights as
@@ -94,8 +91,6 @@ class OrderedCollection(CountsClassifier):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
         As parents they are cut into bins.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
     """
 
     column_order: Any = "given"

@@ -98,15 +98,8 @@ class EvolvingNaiveBayes(Classifier):
         tell them apart.
     simplify : bool, default=True
         Whether pseudo-classes are removed and merged at all.
-    unseen : {"ignore", "smooth", "error"}, default="ignore"
-        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
-        error.
-    categorical, numeric, max_values, schema
-        What the columns are; see ``Encoder``. Number columns are not cut.
     warm_up : int, default=1000
         Whole numbers with few values may still turn out to be numbers within so many rows.
-    n_jobs : int, default=None
-        Threads for batches of predictions; -1 uses all cores.
 
     Attributes
     ----------

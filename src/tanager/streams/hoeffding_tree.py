@@ -55,19 +55,10 @@ class HoeffdingTree(Classifier):
         right more often so far.
     max_leaves : int, default=1000
         A leaf does not split where there would be more.
-    unseen : {"ignore", "smooth", "error"}, default="ignore"
-        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
-        error.
-    cost_matrix : array of shape (n_classes, n_classes), default=None
-        ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss.
-    bins, n_bins, mdl_encoding, categorical, numeric, max_values, schema
-        How columns become codes; see ``Encoder``. A split has one child for every value or bin. By default a number
+    bins
+        A split has one child for every value or bin. By default a number
         column is cut into eight bins of equal frequency: cut points by class entropy would miss columns that tell
         something only together with others, which is what a tree is for.
-    warm_up : int, default=1000
-        Kinds and cut points of number columns are fixed after that many rows.
-    n_jobs : int, default=None
-        Threads for batches of predictions; -1 uses all cores.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from tanager.counts.sample import Information, Sample
+from tanager.docstrings import complete_when_read
 from tanager.errors import OptionError
 from tanager.networks.network import Arc, Network
 from tanager.structure.constraints import Constraints
@@ -159,8 +160,10 @@ class Learner:
 
     Parameters
     ----------
-    required, forbidden : sequences of (parent, child)
-        Arcs that must, or must not, be in the network.
+    required : sequence of (parent, child)
+        Arcs that must be in the network.
+    forbidden : sequence of (parent, child)
+        Arcs that must not be in the network.
     tiers : sequence of sequences of names
         No arc leads from a later tier to an earlier one. Variables in no tier are unconstrained.
     """
@@ -170,6 +173,9 @@ class Learner:
     tiers: Sequence[Sequence[str]] = ()
 
     __repr__ = brief
+
+    def __init_subclass__(cls) -> None:
+        complete_when_read(cls)
 
     def learn(
         self,
