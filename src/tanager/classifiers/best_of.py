@@ -320,7 +320,13 @@ class BestOf(Delegating):
         self._take_members(stored=data.get("members"))
 
     def table(self) -> str:
-        """The candidates and what left-out rows say of them, best first, as text."""
+        """The candidates and what left-out rows say of them, best first, as text.
+
+        Returns
+        -------
+        str
+            A line for every candidate.
+        """
         _ = self.structure_  # which follows all rows, and the table with it
         width = max(9, *(len(line["candidate"]) for line in self.table_))
         pooled = "  weight" if self._members else ""

@@ -100,7 +100,18 @@ class LBR(CountsClassifier):
         return LazyRules(view, rows, search, self.max_memory)
 
     def rule(self, row: Any) -> Rule:
-        """The rule that a row is answered by. ``row`` is a dict, or a table of one row."""
+        """The rule that a row is answered by. ``row`` is a dict, or a table of one row.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+            What to answer.
+
+        Returns
+        -------
+        Rule
+            The rule; print it.
+        """
         self.check_fitted()
         query = self.encode(row if rows_of_dicts(row) or not isinstance(row, dict) else [row])
         if len(query) != 1:
@@ -108,7 +119,18 @@ class LBR(CountsClassifier):
         return self._rules_of(query)[0]
 
     def rules(self, X: Any) -> list[Rule]:
-        """The rules that the rows of a table are answered by, one for every row."""
+        """The rules that the rows of a table are answered by, one for every row.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+
+        Returns
+        -------
+        list of Rule
+            One for every row.
+        """
         self.check_fitted()
         return self._rules_of(self.encode(X))
 

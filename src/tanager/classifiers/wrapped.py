@@ -319,7 +319,13 @@ class Wrapped(Delegating):
         self.best_ = self.adopt(model.set_params(learner=chosen))
 
     def table(self) -> str:
-        """What was tried and how it did, as text."""
+        """What was tried and how it did, as text.
+
+        Returns
+        -------
+        str
+            A line for every setting.
+        """
         _ = self.structure_  # which follows all rows, and the table with it
         width = max(7, *(len(line["setting"]) for line in self.table_))
         lines = [f"{'setting':<{width}}  accuracy  log loss  arcs  columns"]

@@ -208,12 +208,36 @@ class Acquisition:
     # --- one row ------------------------------------------------------------------------------------------------------
 
     def next(self, known: Mapping[str, object] | None = None) -> Advice:
-        """What to ask next, given the known columns of a row; ``best`` is None where nothing is worth its price."""
+        """What to ask next, given the known columns of a row; ``best`` is None where nothing is worth its price.
+
+        Parameters
+        ----------
+        known : dict, default=None
+            Names and values of the columns that are known.
+
+        Returns
+        -------
+        Advice
+            What is worth asking, the best first.
+        """
         codes = encode_known(self.beliefs, known or {})
         return self._advice(codes, self._asked_by(codes))
 
     def run(self, row: Mapping[str, object], known: Sequence[str] = ()) -> AcquisitionRun:
-        """Ask for columns of a row until none is worth its price; ``known`` are known from the start, for nothing."""
+        """Ask for columns of a row until none is worth its price; ``known`` are known from the start, for nothing.
+
+        Parameters
+        ----------
+        row : dict
+            All columns of a row.
+        known : sequence of str, default=()
+            Columns that are known from the start, for nothing.
+
+        Returns
+        -------
+        AcquisitionRun
+            What was asked, paid and answered.
+        """
         cells = encode_known(self.beliefs, row)
         codes, asked = self._start(cells, known)
         paid, names = 0.0, list[str]()
@@ -255,6 +279,11 @@ class Acquisition:
         y : classes of the rows
         known : sequence of str, default=()
             Columns that are known from the start, for nothing.
+
+        Returns
+        -------
+        AcquisitionReport
+            Averages over the rows.
         """
         cells = self.beliefs.encode(X)
         labels = self._label_codes(y, len(cells))

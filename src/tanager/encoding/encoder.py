@@ -86,7 +86,22 @@ class Encoder(TableTransformer):
 
     @classmethod
     def from_schema(cls, schema: Schema, *, given: bool = False, **options: Any) -> Encoder:
-        """An encoder that goes on where another one stopped: open columns stay open."""
+        """An encoder that goes on where another one stopped: open columns stay open.
+
+        Parameters
+        ----------
+        schema : Schema
+            The columns.
+        given : bool, default=False
+            Whether they were given beforehand, so that nothing is learned.
+        **options : object
+            Its other options.
+
+        Returns
+        -------
+        Encoder
+            The encoder.
+        """
         encoder = cls(**options)
         encoder._wanted = schema if given else None
         encoder._set_schema(schema)
@@ -177,6 +192,24 @@ class Encoder(TableTransformer):
 
         Class codes are what ``encode_labels`` gives; ``bins="mdl"``, "refined" and "stream" need them. ``first``: these
         are the first rows of a stream, and their cut points must do for all that follow.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y_codes : array, default=None
+            Codes of the classes.
+        weights : array, default=None
+            How much each row counts.
+        n_classes : int, default=None
+            How many classes there are; larger codes are missing labels.
+        first : bool, default=False
+            Whether these are the first rows of a stream, whose cut points must do for all that follow.
+
+        Returns
+        -------
+        Encoder
+            The encoder itself.
         """
         table = read_table(X)
         if self._wanted is not None and not isinstance(self._wanted, Schema):
@@ -223,12 +256,44 @@ class Encoder(TableTransformer):
         weights: np.ndarray | None = None,
         n_classes: int | None = None,
     ) -> np.ndarray:
-        """Learn the schema and give the codes, reading the table once."""
+        """Learn the schema and give the codes, reading the table once.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y_codes : array, default=None
+            Codes of the classes.
+        weights : array, default=None
+            How much each row counts.
+        n_classes : int, default=None
+            How many classes there are; larger codes are missing labels.
+
+        Returns
+        -------
+        array
+            Codes, one row each.
+        """
         table = read_table(X)
         return self.learn(table, y_codes, weights, n_classes).encode(table)
 
     def update(self, X: Any, weights: np.ndarray | None = None, name: str = "Encoder") -> np.ndarray:
-        """Codes of more rows to learn from: new values of open columns get codes of their own."""
+        """Codes of more rows to learn from: new values of open columns get codes of their own.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        weights : array, default=None
+            How much each row counts; values of rows that weigh nothing do not enter.
+        name : str, default="Encoder"
+            Who to speak of in errors.
+
+        Returns
+        -------
+        array
+            Codes, one row each.
+        """
         table = read_table(X)
         order = self._order(table, name)
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
@@ -299,6 +364,20 @@ class Encoder(TableTransformer):
         ``unseen`` says what becomes of a value that training did not have: "ignore" makes it missing, "smooth" gives
         it the code ``n_values``, "error" refuses it, and "as learned" is for rows that were learned: it refuses what
         learning would have taken in, and is "ignore" where a column is closed. ``name`` is who to speak of in errors.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        unseen : {"ignore", "smooth", "error", "as learned"}, default="ignore"
+            What becomes of a value that learning did not have.
+        name : str, default="Encoder"
+            Who to speak of in errors.
+
+        Returns
+        -------
+        array
+            Codes, one row each.
         """
         check_option("unseen", unseen, UNSEEN)
         table = read_table(X)
@@ -321,11 +400,39 @@ class Encoder(TableTransformer):
         return out
 
     def continuous_values(self, X: Any, name: str = "Encoder") -> np.ndarray:
-        """The numbers of the continuous columns, one row each; NaN is missing."""
+        """The numbers of the continuous columns, one row each; NaN is missing.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        name : str, default="Encoder"
+            Who to speak of in errors.
+
+        Returns
+        -------
+        array
+            A column for each continuous one.
+        """
         return self.numbers(X, self._continuous, name)
 
     def numbers(self, X: Any, columns: Sequence[int], name: str = "Encoder") -> np.ndarray:
-        """The numbers of some columns of the schema, one row each; NaN is missing."""
+        """The numbers of some columns of the schema, one row each; NaN is missing.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        columns : sequence of int
+            Places of columns.
+        name : str, default="Encoder"
+            Who to speak of in errors.
+
+        Returns
+        -------
+        array
+            A column for each.
+        """
         table = read_table(X)
         order = self._order(table, name)
         out = np.empty((table.n_rows, len(columns)), order="F")
@@ -362,7 +469,20 @@ class Encoder(TableTransformer):
     # Single rows
 
     def encode_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray:
-        """Codes of one row given as a dict. Absent names are missing, other names are ignored."""
+        """Codes of one row given as a dict. Absent names are missing, other names are ignored.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+        unseen : {"ignore", "smooth", "error"}, default="ignore"
+            What becomes of a value that learning did not have.
+
+        Returns
+        -------
+        array
+            A code for each column.
+        """
         codes = self.quick_row(row, unseen)
         return self._finish_row(row, self._find_row(row), unseen) if codes is None else codes
 
@@ -404,7 +524,18 @@ class Encoder(TableTransformer):
         return np.frombuffer(bytearray(codes), dtype) if dtype is np.uint8 else np.array(codes, dtype)
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
-        """Codes of one row to learn from: new values of open columns get codes of their own."""
+        """Codes of one row to learn from: new values of open columns get codes of their own.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+
+        Returns
+        -------
+        array
+            A code for each column.
+        """
         quick = self.quick_row(row, "ignore")
         if quick is not None:
             return quick
@@ -440,7 +571,18 @@ class Encoder(TableTransformer):
             return [NOT_FOUND] * len(self._finders)
 
     def continuous_row(self, row: Mapping[str, Any]) -> np.ndarray:
-        """The numbers of the continuous columns of one row; NaN is missing."""
+        """The numbers of the continuous columns of one row; NaN is missing.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+
+        Returns
+        -------
+        array
+            One number for each.
+        """
         return self.numbers_row(row, self._continuous)
 
     def numbers_row(self, row: Mapping[str, Any], columns: Sequence[int]) -> np.ndarray:

@@ -328,6 +328,24 @@ class AnytimeClassifier(CountsClassifier):
 
         With a ``budget`` in seconds the counts come first, and what is left is spent on the order of the members, their
         weights and the stopping point; ``improve`` goes on with that whenever there is time.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y : array of labels, default=None
+            The class of every row: text, booleans or whole numbers.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
+        times : array of numbers or dates, default=None
+            When the rows happened, for models that forget by time.
+        budget : float, default=None
+            Seconds for learning. None: as long as it takes.
+
+        Returns
+        -------
+        self
+            The model itself.
         """
         start = perf_counter()
         _check_seconds("budget", budget)
@@ -343,6 +361,16 @@ class AnytimeClassifier(CountsClassifier):
 
         The model can be used at any time before and after. Returns whether there is more to do. Once this was called,
         or ``fit`` was given a budget, rows that are learned later wait for it, too: answers do not.
+
+        Parameters
+        ----------
+        seconds : float, default=None
+            How long. None: until all is done.
+
+        Returns
+        -------
+        bool
+            Whether all is done.
         """
         _check_seconds("seconds", seconds)
         self.check_fitted()
@@ -422,6 +450,11 @@ class AnytimeClassifier(CountsClassifier):
             Seconds for the whole call.
         members : int, default=None
             Super-parents for each row, at most. 0 is naive Bayes.
+
+        Returns
+        -------
+        AnytimeAnswer
+            Probabilities, members and seconds.
         """
         start = perf_counter()
         budget, members = self._limits(budget, members)
@@ -457,7 +490,18 @@ class AnytimeClassifier(CountsClassifier):
         return members if found < 0 or self.stop == "budget" else min(members, found)
 
     def staged_answers(self, X: Any) -> Iterator[AnytimeAnswer]:
-        """Answers that get better: naive Bayes, then one more member at a time. Stop whenever you like."""
+        """Answers that get better: naive Bayes, then one more member at a time. Stop whenever you like.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+
+        Yields
+        ------
+        AnytimeAnswer
+            The answers so far.
+        """
         start = perf_counter()
         self.check_fitted()
         codes = self._encode(X)
@@ -469,19 +513,64 @@ class AnytimeClassifier(CountsClassifier):
             steps = 1
 
     def predict_proba(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
-        """Probability of every class (columns in the order of ``classes_``) for every row; see ``answer``."""
+        """Probability of every class (columns in the order of ``classes_``) for every row; see ``answer``.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        budget : float, default=None
+            Seconds for the whole call.
+        members : int, default=None
+            Super-parents for each row, at most. 0 is naive Bayes.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities that add up to 1 in every row.
+        """
         found = self.answer(X, budget, members)
         self._last_members[:] = [found.members]
         return found.proba
 
     def predict(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
-        """The most probable class of every row, or with a cost matrix the class of least expected loss."""
+        """The most probable class of every row, or with a cost matrix the class of least expected loss.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        budget : float, default=None
+            Seconds for the whole call.
+        members : int, default=None
+            Super-parents for each row, at most. 0 is naive Bayes.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            A label for every row.
+        """
         return self.decide(self.predict_proba(X, budget, members))
 
     def predict_proba_one(
         self, row: Mapping[str, Any], budget: float | None = None, members: int | None = None
     ) -> dict[Any, float]:
-        """Probability of every class known so far; an empty dict before the first row."""
+        """Probability of every class known so far; an empty dict before the first row.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+        budget : float, default=None
+            Seconds for the whole call.
+        members : int, default=None
+            Super-parents for each row, at most. 0 is naive Bayes.
+
+        Returns
+        -------
+        dict of label to float
+            The probability of each class.
+        """
         start = perf_counter()
         budget, members = self._limits(budget, members)
         if budget is None and members is None:

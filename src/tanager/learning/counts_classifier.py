@@ -561,6 +561,11 @@ class CountsClassifier(Classifier):
         sample_weight : array, default=None
             Of the rows.
 
+        Returns
+        -------
+        self
+            The model itself.
+
         Examples
         --------
         >>> import numpy as np
@@ -767,7 +772,24 @@ class CountsClassifier(Classifier):
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
-        """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
+        """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+        y : object
+            Its class.
+        sample_weight : float, default=1.0
+            How much it counts.
+        time : number or date, default=None
+            When it happened, for models that forget by time.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         check_row(row, "learn_one")
         self.check_teachable()
         if self._contest is not None:
@@ -845,7 +867,18 @@ class CountsClassifier(Classifier):
         return times, self._numbers([row])
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
-        """Probability of every class known so far; an empty dict before the first row."""
+        """Probability of every class known so far; an empty dict before the first row.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+
+        Returns
+        -------
+        dict of label to float
+            The probability of each class.
+        """
         if not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)
@@ -970,6 +1003,20 @@ class CountsClassifier(Classifier):
         """``predict_proba`` of learned rows, each as if it alone had not been learned.
 
         Costs one pass of prediction; nothing is learned again. Cut points and structure stay those of all rows.
+
+        Parameters
+        ----------
+        X : table
+            Rows that were learned.
+        y : array of labels
+            The classes that they were learned with.
+        sample_weight : array of numbers, default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities, with a column for each of ``classes_``.
         """
         if self.forgets:
             raise OptionError(
@@ -1006,6 +1053,20 @@ class CountsClassifier(Classifier):
 
         ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
         where ``against`` is the predicted class itself, the next one is explained.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+            What to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanation
+            The parts of the answer; print it.
         """
         return explain(self, row, answer, against)
 
@@ -1018,6 +1079,22 @@ class CountsClassifier(Classifier):
         rows that have left already are refused. With a
         ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
         with further rows.
+
+        Parameters
+        ----------
+        X : table
+            Rows that were learned.
+        y : array of labels
+            The classes that they were learned with.
+        sample_weight : array of numbers, default=None
+            The weights that they were learned with.
+        times : array of numbers or dates, default=None
+            When they happened, for models that forget by time.
+
+        Returns
+        -------
+        self
+            The model itself.
         """
         self.check_teachable()
         if self._contest is not None:
@@ -1036,6 +1113,16 @@ class CountsClassifier(Classifier):
         """Let time pass without a row: what fades by time fades, and rows that are too old leave.
 
         Learning does this by itself; before an answer that comes long after the last row it is worth asking for.
+
+        Parameters
+        ----------
+        time : number or date
+            The time that it is now.
+
+        Returns
+        -------
+        self
+            The model itself.
         """
         self.check_fitted()
         clock = self._learned.clock
@@ -1054,7 +1141,18 @@ class CountsClassifier(Classifier):
         return self
 
     def shrink(self, n_rows: int) -> Self:
-        """Let all rows of the window leave but the last ones; the window fills again from there."""
+        """Let all rows of the window leave but the last ones; the window fills again from there.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many of the last rows stay.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         self.check_fitted()
         rows = self._learned.rows
         if self.window is None or rows is None:
@@ -1068,7 +1166,18 @@ class CountsClassifier(Classifier):
         return self
 
     def fade(self, factor: float) -> Self:
-        """Let all that was learned fade by a factor in (0, 1] at once, so that new rows count more."""
+        """Let all that was learned fade by a factor in (0, 1] at once, so that new rows count more.
+
+        Parameters
+        ----------
+        factor : float
+            What is left of the counts, above 0 and at most 1.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         self.check_fitted()
         self._warm_up = None
         self._learned.fade(factor)
@@ -1087,6 +1196,16 @@ class CountsClassifier(Classifier):
 
         Vocabularies and classes are matched; cut points must agree, so give both models one ``schema``. The options
         stay ours.
+
+        Parameters
+        ----------
+        other : CountsClassifier
+            A model of the same class and options.
+
+        Returns
+        -------
+        self
+            The model itself.
         """
         if self._recutting is not None and self._recutting.watches and self.window is not None:
             raise SchemaMismatch(
@@ -1120,7 +1239,20 @@ class CountsClassifier(Classifier):
 
     @classmethod
     def from_counts(cls, counts: JointCounts, **params: Any) -> Self:
-        """A classifier over counts that are there already. They are read, not copied."""
+        """A classifier over counts that are there already. They are read, not copied.
+
+        Parameters
+        ----------
+        counts : JointCounts
+            What was counted; as wide as the classifier needs.
+        **params : object
+            Options of the classifier.
+
+        Returns
+        -------
+        object
+            A fitted model.
+        """
         if not isinstance(counts, JointCounts):
             raise DataError(f"from_counts takes JointCounts, got {type(counts).__name__}. Use fit for a table.")
         known = cls.option_defaults()
@@ -1161,11 +1293,35 @@ class CountsClassifier(Classifier):
     # --- pictures and files -------------------------------------------------------------------------------------
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the network behind this model; see ``tanager.plot_network``."""
+        """Draw the network behind this model; see ``tanager.plot_network``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_network``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_network")(self, path, **options)
 
     def widget(self, **options: Any) -> Any:
-        """Look at its network in a notebook, and edit a copy of it; see ``tanager.network_widget``."""
+        """Look at its network in a notebook, and edit a copy of it; see ``tanager.network_widget``.
+
+        Parameters
+        ----------
+        **options : object
+            Those of ``network_widget``.
+
+        Returns
+        -------
+        widget
+            For a notebook.
+        """
         return public("network_widget")(self, **options)
 
     def _model_state(self) -> dict[str, Any]:

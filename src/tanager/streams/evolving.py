@@ -340,6 +340,11 @@ class EvolvingNaiveBayes(Classifier):
             then learned as they are: each from its own rows, none is answered, promoted, merged or removed. Where a
             distribution starts (``scale="running"``) is known from all rows, so that their order does not matter unless
             the model forgets. Later rows (``partial_fit``) let the model evolve from there.
+
+        Returns
+        -------
+        EvolvingNaiveBayes
+            The model itself.
         """
         if pseudo_classes is None:
             return super().fit(X, y, sample_weight, times)
@@ -534,11 +539,30 @@ class EvolvingNaiveBayes(Classifier):
         return events_of(self._kernel.state(), self.classes_.tolist(), self.similarity, loss)
 
     def rules(self) -> Rules:
-        """The model as fuzzy rules, one per pseudo-class; print them, or look at each."""
+        """The model as fuzzy rules, one per pseudo-class; print them, or look at each.
+
+        Returns
+        -------
+        Rules
+            The rules, the weightiest first in each class.
+        """
         return rules_of(self.pseudo_classes_, self.join)
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the fuzzy sets of every column; see ``tanager.plot_fuzzy_sets``."""
+        """Draw the fuzzy sets of every column; see ``tanager.plot_fuzzy_sets``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_fuzzy_sets``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_fuzzy_sets")(self, path, **options)
 
     # --- what order forbids --------------------------------------------------------------------------------------

@@ -36,6 +36,11 @@ def learn_network(
     **encoder_options
         Options of ``Encoder``: how columns are read.
 
+    Returns
+    -------
+    LearnedNetwork
+        The network, and the steps that led to it.
+
     Examples
     --------
     >>> from tanager import learn_network

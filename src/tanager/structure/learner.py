@@ -196,6 +196,28 @@ class Learner:
         the class, for learners that look for what tells most about it; by default the root, or what is given. Without
         ``traced`` the steps of CBL, HillClimb and PDAGSearch are not written down: so classifiers learn, as words take
         longer than tests.
+
+        Parameters
+        ----------
+        sample : Sample
+            Rows to learn from.
+        nodes : sequence of int, default=None
+            Places of the variables to learn a network over. None: all but ``given``.
+        given : sequence of int, default=()
+            Places of variables that are parents of all others, such as the class.
+        root : int, default=None
+            The place of a variable without parents.
+        target : int, default=None
+            The place of the class.
+        progress : callable, default=None
+            Called with what is being done, how much is done, and of how much.
+        traced : bool, default=True
+            Whether steps are written down.
+
+        Returns
+        -------
+        LearnedNetwork
+            The network, and the steps that led to it.
         """
         return self._learn(self._task(sample, nodes, given, root, target, progress, traced))
 

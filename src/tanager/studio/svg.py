@@ -29,6 +29,11 @@ def network_svg(network: Network, target: str | None = None, *, positions: Place
     positions : mapping from name to (x, y), default=None
         Where boxes are, in px; None lays them out.
 
+    Returns
+    -------
+    str
+        The picture as text.
+
     Examples
     --------
     >>> from tanager import Network, network_svg
