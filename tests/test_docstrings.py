@@ -2,9 +2,13 @@
 
 import inspect
 import pydoc
+import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +18,69 @@ from tanager.docstrings import OPTIONS, described, own_words
 from tanager.estimator import HasOptions
 from tanager.learning.counts_classifier import CountsClassifier
 
+ROOT = Path(__file__).parent.parent
 PUBLIC = {name: getattr(tanager, name) for name in tanager.__all__}
 WITH_OPTIONS = [cls for cls in PUBLIC.values() if inspect.isclass(cls) and issubclass(cls, HasOptions)]
+
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
+NOT_FOR_USERS = re.compile("|".join(SETTINGS["exclude"]))
+INHERITED = {"GL08", "PR01", "RT01"}  # what a method need not say again that another class has described
+EXAMPLES_ELSEWHERE = {"to_onnx"}  # needs a package that may not be there; tests/export runs it
+
+
+def members(cls):
+    """Public methods and properties of a class of ours, where they are defined, and whether an ancestor has them."""
+    for name in dir(cls):
+        homes = [base for base in cls.__mro__ if name in vars(base)]
+        if name.startswith("_") or not homes[0].__module__.startswith("tanager"):
+            continue
+        if isinstance(
+            vars(homes[0])[name], staticmethod | classmethod | property | cached_property
+        ) or inspect.isfunction(vars(homes[0])[name]):
+            yield f"{homes[0].__module__}.{homes[0].__qualname__}.{name}", len(homes) > 1
+
+
+def public_places():
+    """Where each public name and each of its members is defined, and whether an ancestor has described it."""
+    places = {}
+    for thing in PUBLIC.values():
+        if not inspect.ismodule(thing):
+            places[f"{thing.__module__}.{thing.__qualname__}"] = False
+        if inspect.isclass(thing):
+            places |= dict(members(thing))
+    return {place: inherited for place, inherited in places.items() if not NOT_FOR_USERS.search(place)}
+
+
+def faults(place, inherited):
+    from numpydoc.validate import validate
+
+    leave_out = INHERITED if inherited else set()
+    return [text for code, text in validate(place)["errors"] if code in SETTINGS["checks"] and code not in leave_out]
+
+
+PLACES = public_places()
+
+
+@pytest.mark.parametrize("folder", sorted({place.split(".")[1] for place in PLACES}))
+def test_docstrings_are_as_numpydoc_wants_them(folder):
+    pytest.importorskip("numpydoc")
+    here = {place: inherited for place, inherited in PLACES.items() if place.split(".")[1] == folder}
+    found = {place: words for place, inherited in here.items() if (words := faults(place, inherited))}
+    assert not found, "\n".join(f"{place}: {'; '.join(words)}" for place, words in found.items())
+
+
+def test_what_numpydoc_would_find_is_found():
+    pytest.importorskip("numpydoc")
+    assert "Parameters {'sample', 'nodes'} not documented" in " ".join(
+        faults("tanager.structure.learner.Learner.required_alone", False)
+    ).replace("{'nodes', 'sample'}", "{'sample', 'nodes'}")
+    assert "tanager.learning.classifier.Classifier.fit" in PLACES
+    assert len(PLACES) > 300
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - EXAMPLES_ELSEWHERE))
+def test_every_public_name_has_an_example_that_runs(name):
+    assert ">>>" in inspect.getdoc(PUBLIC[name])
 
 
 @pytest.mark.parametrize("cls", WITH_OPTIONS, ids=lambda cls: cls.__name__)

@@ -150,6 +150,7 @@ class Entry(NamedTuple):
     lines: tuple[str, ...]
 
 
+@cache
 def completed(cls: type, own: str) -> str:
     """The docstring of a class with all its options and attributes; `own` is what stands in its source."""
     text = inspect.cleandoc(own)

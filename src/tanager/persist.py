@@ -80,6 +80,15 @@ def load(path: str | os.PathLike[str]) -> Classifier:
     ------
     ModelFileError
         Where the file is damaged, no model file, or from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import NaiveBayes, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(NaiveBayes().fit([["sun"], ["rain"]], ["play", "stay"]), f"{folder}/weather.tan")
+    ...     load(f"{folder}/weather.tan").predict([["sun"]])
+    array(['play'], dtype='<U4')
     """
     try:
         data = Path(path).read_bytes()

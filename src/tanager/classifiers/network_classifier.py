@@ -76,8 +76,12 @@ class NetworkClassifier(CountsClassifier):
     default_estimate = BackOff(5.0, first=1.0)
 
     parents_ = property(parents_of)
-    network_ = property(lambda self: self._with_locked(network_of(self)))
     blanket_ = property(blanket_of)
+
+    @property
+    def network_(self) -> Network:
+        """The network with its tables, locked rows as they were given."""
+        return self._with_locked(network_of(self))
 
     def check_options(self) -> None:
         super().check_options()

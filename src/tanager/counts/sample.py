@@ -317,7 +317,7 @@ class Sample:
         Parameters
         ----------
         kind : str
-            The score: "bic", "aic", "bdeu", "k2" or "likelihood".
+            The score: "ll" (log likelihood), "aic", "bic", "k2" or "bdeu".
         child : Variable
             A name, or a place.
         parents : iterable of Variable, default=()
@@ -340,7 +340,7 @@ class Sample:
         Parameters
         ----------
         kind : str
-            The score: "bic", "aic", "bdeu", "k2" or "likelihood".
+            The score: "ll" (log likelihood), "aic", "bic", "k2" or "bdeu".
         child : Variable
             A name, or a place.
         parents : iterable of iterable of Variable

@@ -276,7 +276,8 @@ class Acquisition:
         ----------
         X : table
             Rows that the model has not learned, with all columns.
-        y : classes of the rows
+        y : array of labels
+            The class of every row.
         known : sequence of str, default=()
             Columns that are known from the start, for nothing.
 

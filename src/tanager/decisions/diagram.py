@@ -517,6 +517,7 @@ class DecisionNetwork:
         decisions : mapping from name to options, or names of variables
             New decisions; or variables of the network that are to be chosen, whose parents are then what is known.
         utilities : mapping from name to (parents, numbers)
+            What is to be made large, with an axis of numbers for each parent.
         information : mapping from decision to names, default=None
             What is known when each decision is made.
         order : sequence of str, default=None
@@ -823,7 +824,7 @@ class DecisionNetwork:
         Parameters
         ----------
         swing : float, default=0.1
-            The share by which a number is lower and higher.
+            How far a number is lower and higher, as a share of the spread of its table.
         evidence : dict of name to value, default=None
             What is known: values of chance nodes, options of decisions.
         limited_memory : bool, default=False

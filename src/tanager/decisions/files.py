@@ -76,6 +76,16 @@ def write_decisions(diagram: DecisionNetwork, path: str | os.PathLike[str]) -> N
         What to write.
     path : str or PathLike
         Where to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import DecisionNetwork, read_decisions, write_decisions
+    >>> diagram = DecisionNetwork({}, {"umbrella": ("leave", "take")}, ["comfort"], [("umbrella", "comfort")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_decisions(diagram, f"{folder}/rain.json")
+    ...     read_decisions(f"{folder}/rain.json").values("umbrella")
+    ('leave', 'take')
     """
     _, write = _format(path)
     data = write(diagram).encode()

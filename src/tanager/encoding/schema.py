@@ -52,6 +52,7 @@ class Column:
     Parameters
     ----------
     name : str
+        What the column is called.
     kind : {"categorical", "ordinal", "numeric", "codes", "continuous"}
         *categorical*: the code is the position in ``values``. *ordinal*: the code is the number of ``cuts`` below that
         position, so neighbours in the order share a code. *numeric*: the code is the number of ``cuts`` below the cell.
@@ -194,6 +195,11 @@ class Column:
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order. Learned by an ``Encoder``, or written down and given to one.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns, in order.
 
     Examples
     --------

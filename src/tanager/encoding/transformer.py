@@ -114,8 +114,12 @@ class TableTransformer(Transformer):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in ``fit``.
+        X : table
+            Rows to learn from.
+        y : array of labels, default=None
+            The class of every row; see ``fit``.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
 
         Returns
         -------

@@ -370,7 +370,7 @@ class AnytimeClassifier(CountsClassifier):
         Returns
         -------
         bool
-            Whether all is done.
+            Whether there is more to do.
         """
         _check_seconds("seconds", seconds)
         self.check_fitted()

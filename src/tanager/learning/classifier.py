@@ -570,7 +570,7 @@ class Classifier(TakesTurns, Estimator):
         return log_proba
 
     def predict_log_joint(self, X: Any) -> np.ndarray:
-        """log P(class, row), up to what all classes share.
+        """Log P(class, row), up to what all classes share.
 
         Parameters
         ----------
@@ -706,8 +706,12 @@ class Classifier(TakesTurns, Estimator):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X : table
             Rows to learn.
+        y : array of labels
+            The class of every row.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
         times : array, default=None
             When they happened, for models that forget by time.
         answered : table, default=None

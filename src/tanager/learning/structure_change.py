@@ -59,7 +59,7 @@ class Hoeffding:
         n_rows : float
             How many rows were looked at.
         span : float
-            The largest difference that a row can make.
+            The range of what is compared.
 
         Returns
         -------
@@ -74,12 +74,12 @@ class Hoeffding:
         Parameters
         ----------
         lead : Lead
-            How far the best is ahead of the second best.
+            How far a structure is ahead of another one, over how many rows.
 
         Returns
         -------
         str or None
-            A word, or None.
+            The reason.
         """
         if lead.ahead <= 0:
             return None

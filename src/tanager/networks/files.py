@@ -89,6 +89,16 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
         What to write.
     path : str or PathLike
         Where to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import Network, read_network, write_network
+    >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_network(network, f"{folder}/rain.json")
+    ...     read_network(f"{folder}/rain.json").arcs
+    [('rain', 'grass')]
     """
     _, write = _format(path)
     data = write(network).encode()

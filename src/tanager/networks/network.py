@@ -726,8 +726,10 @@ class Network:
 
         Parameters
         ----------
-        evidence, soft
-            What was observed; see ``marginals``.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         names : str or iterable of str, default=None
             The variables to explain; all others are summed out (marginal MAP), which may take larger tables. Default:
             all that are not observed.
@@ -735,8 +737,8 @@ class Network:
         Returns
         -------
         MostProbable
-            values : dict from name to value; log_probability : of these values and the evidence, natural log;
-            probability_given_evidence : of these values.
+            Its ``values`` is a dict from name to value, ``log_probability`` the natural log of the probability of these
+            values and the evidence, ``probability_given_evidence`` that of these values.
         """
         wanted = None if names is None else self._indices(names)
         return most_probable.most_probable(self, Evidence.read(self, evidence, soft), wanted)
@@ -759,8 +761,10 @@ class Network:
         ----------
         target : str
             The variable of interest.
-        evidence, soft
-            What was observed; see ``marginals``.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         candidates : str or iterable of str, default=None
             The variables that can be asked for; those in the evidence are left out. Default: all with several values.
         prices : mapping from name to positive number, default=None
@@ -793,10 +797,14 @@ class Network:
 
         Parameters
         ----------
-        target, value
-            The answer that is of interest.
-        evidence, soft
-            What was observed; see ``marginals``.
+        target : str
+            The variable of interest.
+        value : object
+            Its value of interest.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         top : int, default=None
             How many entries. Default: all.
 

@@ -21,14 +21,19 @@ def plot_anytime(models: Any, X: Any, y: Any, path: Path | None = None, *, title
     ----------
     models : AnytimeAODE, AnytimeA2DE, or mapping from names to them
         Fitted models.
-    X, y : table and labels
+    X : table
         Rows that the models have not learned.
-    path, title
-        As in ``plot_network``.
+    y : array of labels
+        The class of every row.
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    title : str or None, default=None
+        What to write above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

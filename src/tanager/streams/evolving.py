@@ -331,9 +331,13 @@ class EvolvingNaiveBayes(Classifier):
 
         Parameters
         ----------
-        X, y, sample_weight
-            Rows, their classes and weights. Rows without a label are left out, unless ``unlabelled`` says otherwise.
-        times
+        X : table
+            Rows to learn.
+        y : array of labels
+            Their classes. Rows without a label are left out, unless ``unlabelled`` says otherwise.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
+        times : array, default=None
             Not used: forgetting goes by rows.
         pseudo_classes : array of shape (n_rows,), default=None
             The pseudo-class of every row, by any name; the same name in two classes means two pseudo-classes. They are
@@ -544,7 +548,7 @@ class EvolvingNaiveBayes(Classifier):
         Returns
         -------
         Rules
-            The rules, the weightiest first in each class.
+            One rule for each pseudo-class.
         """
         return rules_of(self.pseudo_classes_, self.join)
 

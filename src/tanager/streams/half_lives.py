@@ -495,6 +495,20 @@ class HalfLives(Classifier):
         """Why a row gets its answer: log-odds of every column, those of each member times its weight.
 
         With "fixed-share" the member of the largest weight speaks. ``rule`` lists the weights.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+            What to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanation
+            The parts of the answer; print it.
         """
         self.check_fitted()
         proba = self.predict_proba([row] if isinstance(row, Mapping) else row)
@@ -526,7 +540,20 @@ class HalfLives(Classifier):
         )
 
     def plot(self, path: Any = None, **options: Any) -> Any:
-        """Draw which half-life spoke when; see ``tanager.plot_half_lives``."""
+        """Draw which half-life spoke when; see ``tanager.plot_half_lives``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_half_lives``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_half_lives")(self, path, **options)
 
     # --- files --------------------------------------------------------------------------------------------------

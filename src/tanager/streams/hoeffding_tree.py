@@ -339,6 +339,20 @@ class HoeffdingTree(Classifier):
         """Why a row gets its answer: the path to its leaf, and the log-odds that its classifier finds in every column.
 
         Where the leaf answers with the shares of its classes, these are all there is to say.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+            What to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanation
+            The parts of the answer; print it.
         """
         self.check_fitted()
         tree, X = self._followed(), [row] if isinstance(row, Mapping) else row
@@ -362,7 +376,20 @@ class HoeffdingTree(Classifier):
         return replace(found, probability=own, log_odds=odds, prior=odds, parts=())
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the tree; see ``tanager.plot_tree``."""
+        """Draw the tree; see ``tanager.plot_tree``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_tree``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_tree")(self, path, **options)
 
     # --- what order forbids -------------------------------------------------------------------------------------

@@ -187,7 +187,7 @@ class _ChiSquared:
         Returns
         -------
         float
-            At most 1 where they are taken to be independent.
+            Above 1 where the statistic is beyond chance.
         """
         from scipy.special import chdtri  # the quantiles of chi-squared
 
