@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
+from tanager.encoding.typing import Columns
 from tanager.errors import check_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.gaussian_option import one_parent
@@ -55,7 +55,7 @@ class AODE(CountsClassifier):
     min_count: float = 1.0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"
-    gaussian: Any = False
+    gaussian: bool | Columns = False
     ddof: int = 0
 
     def check_options(self) -> None:

@@ -86,7 +86,7 @@ class BestOf(Delegating):
     """
 
     default_bins = "refined"
-    candidates: Any = None
+    candidates: Sequence[CountsClassifier] | None = None
     criterion: str = "log_loss"
     pool: str | None = None
     max_work: float | None = 3e7

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
+from tanager.encoding.typing import Columns
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.network_view import n_networks_of
@@ -41,10 +43,10 @@ class Collection(CountsClassifier):
     2
     """
 
-    parent_sets: Any = None
+    parent_sets: Mapping[str | int, Sequence[Columns]] | None = None
     default_bins = "refined"
-    weights: Any = None
-    gaussian: Any = False
+    weights: Mapping[str | int, Sequence[float]] | None = None
+    gaussian: bool | Columns = False
     ddof: int = 0
 
     n_networks_ = property(n_networks_of)
@@ -54,7 +56,8 @@ class Collection(CountsClassifier):
         return [p[:size] for _, p, _ in self._resolve(schema) for size in range(len(p) + 1)]
 
     def _resolve(self, schema: Schema) -> Sets:
-        given, weights = dict(self.parent_sets or {}), dict(self.weights or {})
+        given = dict(self.parent_sets or {})
+        weights: dict[Any, Sequence[float]] = dict(self.weights or {})
         sets: Sets = []
 
         def place(name: str | int) -> int:

@@ -10,6 +10,7 @@ from tanager.counts.estimates import LearnedBackOff
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.typing import TableLike
 from tanager.errors import DataError, OptionError, SchemaMismatch, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
@@ -118,7 +119,7 @@ class LBR(CountsClassifier):
             raise DataError(f"rule takes one row, got {len(query)}. Use rules for many.")
         return self._rules_of(query)[0]
 
-    def rules(self, X: Any) -> list[Rule]:
+    def rules(self, X: TableLike) -> list[Rule]:
         """The rules that the rows of a table are answered by, one for every row.
 
         Parameters

@@ -11,6 +11,7 @@ import numpy as np
 from tanager.classifiers.general_network import blanket_form
 from tanager.counts.estimates import Estimate
 from tanager.counts.sample import Sample
+from tanager.encoding.typing import Columns
 from tanager.errors import OptionError, nearest
 from tanager.learning.network_learner import Found, Kept, NetworkLearner, by_information, places
 from tanager.networks.network import Network
@@ -71,8 +72,8 @@ class MultiNet(NetworkLearner):
     array(['stay'], dtype='<U4')
     """
 
-    thresholds: Any = None
-    features: Any = None
+    thresholds: Mapping[Any, float] | str | None = None
+    features: Columns | str | None = None
 
     fewest_rows: ClassVar[int] = 10  # a class with fewer has no arcs
 

@@ -9,6 +9,7 @@ from tanager.counts.context_moments import ContextMoments
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
+from tanager.encoding.typing import Columns
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
 from tanager.learning.gaussian_option import chosen
@@ -62,7 +63,7 @@ class NaiveBayes(CountsClassifier):
     array([[0.75, 0.25]])
     """
 
-    gaussian: Any = False
+    gaussian: bool | Columns = False
     ddof: int = 0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"

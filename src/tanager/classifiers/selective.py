@@ -163,7 +163,7 @@ class Selective(Delegating):
     ('x0',)
     """
 
-    model: Any = None
+    model: CountsClassifier | None = None
     direction: str = "backward"
     criterion: str = "accuracy"
     min_gain: float = 0.0

@@ -75,7 +75,7 @@ class SPC(OrderedCollection):
     'x0'
     """
 
-    super_parent: Any = None
+    super_parent: str | int | None = None
     select: str = "loo"
     challengers: int = 3
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
+from tanager.encoding.typing import Columns
 from tanager.errors import check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
@@ -43,7 +43,7 @@ class AugmentedNaiveBayes(CountsClassifier):
     missing: str = "drop"
     fit_by: str = "likelihood"
     penalty: float = 1.0
-    gaussian: Any = False
+    gaussian: bool | Columns = False
     ddof: int = 0
 
     parents_ = property(parents_of)

@@ -128,8 +128,8 @@ class Wrapped(Delegating):
     threshold = 0.1     1.0000    0.0225     2        2  * chosen
     """
 
-    model: Any = None
-    grid: Any = None
+    model: NetworkLearner | None = None
+    grid: Sequence[float] | Mapping[str, Sequence[Any]] | None = None
     folds: int | None = None
     criterion: str = "accuracy"
     random_state: int | None = None

@@ -18,6 +18,7 @@ from tanager.encoding.encoder import Encoder
 from tanager.encoding.labels import encode_labels
 from tanager.encoding.schema import OTHER, Schema, refuse_duplicates
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.typing import LabelsLike, TableLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_whole, nearest
 
@@ -103,7 +104,13 @@ class Sample:
 
     @classmethod
     def of(
-        cls, X: Any, y: Any = None, *, target: str | None = None, sample_weight: Any = None, **encoder_options: Any
+        cls,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        *,
+        target: str | None = None,
+        sample_weight: WeightsLike | None = None,
+        **encoder_options: Any,
     ) -> Sample:
         """A sample from any table, with columns encoded as by a classifier; the class, if there is one, comes last.
 

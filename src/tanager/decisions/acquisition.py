@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tanager.decisions.beliefs import Beliefs, beliefs_of, encode_known
+from tanager.encoding.typing import LabelsLike, TableLike
 from tanager.errors import DataError, OptionError, check_number, check_whole, is_number, nearest
 from tanager.scoring.decision import check_costs, decide
 
@@ -267,7 +268,7 @@ class Acquisition:
 
     # --- a table ------------------------------------------------------------------------------------------------------
 
-    def evaluate(self, X: Any, y: Any, known: Sequence[str] = ()) -> AcquisitionReport:
+    def evaluate(self, X: TableLike, y: LabelsLike, known: Sequence[str] = ()) -> AcquisitionReport:
         """What it costs on average to answer the rows of a table, asking for one column after the other.
 
         A cell that is missing in the table is paid for, and nothing is learned from it.

@@ -17,6 +17,7 @@ from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
 from tanager.encoding.schema import Column, Schema
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.transformer import TableTransformer
+from tanager.encoding.typing import TableLike
 from tanager.encoding.values import Cells, is_missing
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
 
@@ -181,7 +182,7 @@ class Encoder(TableTransformer):
 
     def learn(
         self,
-        X: Any,
+        X: TableLike,
         y_codes: np.ndarray | None = None,
         weights: np.ndarray | None = None,
         n_classes: int | None = None,
@@ -251,7 +252,7 @@ class Encoder(TableTransformer):
 
     def learn_and_encode(
         self,
-        X: Any,
+        X: TableLike,
         y_codes: np.ndarray | None = None,
         weights: np.ndarray | None = None,
         n_classes: int | None = None,
@@ -277,7 +278,7 @@ class Encoder(TableTransformer):
         table = read_table(X)
         return self.learn(table, y_codes, weights, n_classes).encode(table)
 
-    def update(self, X: Any, weights: np.ndarray | None = None, name: str = "Encoder") -> np.ndarray:
+    def update(self, X: TableLike, weights: np.ndarray | None = None, name: str = "Encoder") -> np.ndarray:
         """Codes of more rows to learn from: new values of open columns get codes of their own.
 
         Parameters
@@ -358,7 +359,7 @@ class Encoder(TableTransformer):
 
     # Codes of tables
 
-    def encode(self, X: Any, unseen: str = "ignore", name: str = "Encoder") -> np.ndarray:
+    def encode(self, X: TableLike, unseen: str = "ignore", name: str = "Encoder") -> np.ndarray:
         """Codes of a table, one row each.
 
         ``unseen`` says what becomes of a value that training did not have: "ignore" makes it missing, "smooth" gives
@@ -399,7 +400,7 @@ class Encoder(TableTransformer):
         _for_each(encode, range(len(codecs)), table.n_rows)
         return out
 
-    def continuous_values(self, X: Any, name: str = "Encoder") -> np.ndarray:
+    def continuous_values(self, X: TableLike, name: str = "Encoder") -> np.ndarray:
         """The numbers of the continuous columns, one row each; NaN is missing.
 
         Parameters
@@ -416,7 +417,7 @@ class Encoder(TableTransformer):
         """
         return self.numbers(X, self._continuous, name)
 
-    def numbers(self, X: Any, columns: Sequence[int], name: str = "Encoder") -> np.ndarray:
+    def numbers(self, X: TableLike, columns: Sequence[int], name: str = "Encoder") -> np.ndarray:
         """The numbers of some columns of the schema, one row each; NaN is missing.
 
         Parameters

@@ -18,6 +18,7 @@ from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.schema import APPEARED
+from tanager.encoding.typing import LabelsLike, TableLike, TimesLike, WeightsLike
 from tanager.errors import (
     DataError,
     DataWarning,
@@ -80,7 +81,7 @@ class AnytimeClassifier(CountsClassifier):
 
     default_bins = "refined"
     min_count: float = 1.0
-    member_order: Any = "cv"
+    member_order: str | Sequence[Any] = "cv"
     mix: str = "joint"
     stop: str = "loo"
     odds: float = 100.0
@@ -88,7 +89,7 @@ class AnytimeClassifier(CountsClassifier):
     budget: float | None = None
     members: int | None = None
     validation_rows: int | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     answers_side_by_side = False  # each answer notes its members
     _validation = cast("MemberValidation | None", None)  # of each model its own, once learning has begun
@@ -322,7 +323,12 @@ class AnytimeClassifier(CountsClassifier):
     # --- learning -----------------------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, budget: float | None = None
+        self,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+        budget: float | None = None,
     ) -> Self:
         """Learn from a table, forgetting all that was learned before. Rows without a label are left out.
 
@@ -436,7 +442,7 @@ class AnytimeClassifier(CountsClassifier):
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def answer(self, X: Any, budget: float | None = None, members: int | None = None) -> AnytimeAnswer:
+    def answer(self, X: TableLike, budget: float | None = None, members: int | None = None) -> AnytimeAnswer:
         """Probabilities, and how many super-parents there was time for.
 
         All rows get naive Bayes, whatever the budget; then all get one member after the other until the time is up, so
@@ -489,7 +495,7 @@ class AnytimeClassifier(CountsClassifier):
             return -1 if self.stop == "budget" else found  # a question with a budget of its own
         return members if found < 0 or self.stop == "budget" else min(members, found)
 
-    def staged_answers(self, X: Any) -> Iterator[AnytimeAnswer]:
+    def staged_answers(self, X: TableLike) -> Iterator[AnytimeAnswer]:
         """Answers that get better: naive Bayes, then one more member at a time. Stop whenever you like.
 
         Parameters
@@ -512,7 +518,7 @@ class AnytimeClassifier(CountsClassifier):
             yield answer_of(run, len(codes), len(self.classes_), start, more)
             steps = 1
 
-    def predict_proba(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
+    def predict_proba(self, X: TableLike, budget: float | None = None, members: int | None = None) -> np.ndarray:
         """Probability of every class (columns in the order of ``classes_``) for every row; see ``answer``.
 
         Parameters
@@ -533,7 +539,7 @@ class AnytimeClassifier(CountsClassifier):
         self._last_members[:] = [found.members]
         return found.proba
 
-    def predict(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
+    def predict(self, X: TableLike, budget: float | None = None, members: int | None = None) -> np.ndarray:
         """The most probable class of every row, or with a cost matrix the class of least expected loss.
 
         Parameters
@@ -650,7 +656,9 @@ class AnytimeClassifier(CountsClassifier):
 
     # --- merging, unlearning, files -----------------------------------------------------------------------------
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Self:
         """Take learned rows away, as if they had never been seen, and what they say about members now."""
         if not self._validates():
             return super().unlearn(X, y, sample_weight, times)

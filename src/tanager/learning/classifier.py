@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager.counts.align import as_label_array, class_map, sort_labels, union_labels
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import Table, frame_names, read_table
+from tanager.encoding.typing import Columns, LabelsLike, TableLike, TimesLike, WeightsLike
 from tanager.encoding.validation import (
     check_lengths,
     check_times,
@@ -54,9 +56,9 @@ class Classifier(TakesTurns, Estimator):
 
     answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model
 
-    cost_matrix: Any
-    categorical: Any
-    numeric: Any
+    cost_matrix: ArrayLike | None
+    categorical: Columns | str | None
+    numeric: Columns | None
     max_values: int
     schema: Schema | None
     warm_up: int
@@ -196,7 +198,13 @@ class Classifier(TakesTurns, Estimator):
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+    ) -> Self:
         """Learn from a table, forgetting all that was learned before. Rows without a label are left out.
 
         ``times`` says when each row happened (numbers in seconds, or dates), for models that forget by time.
@@ -280,7 +288,12 @@ class Classifier(TakesTurns, Estimator):
         check_costs(self.cost_matrix, self.classes_)
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
     ) -> Self:
         """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand.
 
@@ -533,7 +546,7 @@ class Classifier(TakesTurns, Estimator):
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probability of every class (columns in the order of ``classes_``) for every row.
 
         Parameters
@@ -548,7 +561,7 @@ class Classifier(TakesTurns, Estimator):
         """
         return self._scores(X, log_joint=False)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: TableLike) -> np.ndarray:
         """Logarithm of ``predict_proba``, also where that is too small to write down.
 
         Parameters
@@ -569,7 +582,7 @@ class Classifier(TakesTurns, Estimator):
             log_proba = np.log(proba, out=log_proba, where=(np.abs(top) > ROUGH) & (proba > 0.0))
         return log_proba
 
-    def predict_log_joint(self, X: Any) -> np.ndarray:
+    def predict_log_joint(self, X: TableLike) -> np.ndarray:
         """Log P(class, row), up to what all classes share.
 
         Parameters
@@ -584,7 +597,7 @@ class Classifier(TakesTurns, Estimator):
         """
         return self._scores(X, log_joint=True)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The most probable class of every row, or with a cost matrix the class of least expected loss.
 
         Parameters
@@ -599,7 +612,7 @@ class Classifier(TakesTurns, Estimator):
         """
         return self.decide(self.predict_proba(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> float:
         """The share of rows that are answered rightly: accuracy.
 
         Parameters
@@ -696,7 +709,12 @@ class Classifier(TakesTurns, Estimator):
         return self._scores(X, log_joint=False)
 
     def test_then_train(
-        self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, answered: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+        answered: TableLike | None = None,
     ) -> np.ndarray:
         """Answer every row from the rows before it, then learn it; one column per class of the final ``classes_``.
 

@@ -11,24 +11,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager.counts.align import as_label_array, cut_columns
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
-from tanager.counts.forgetting import Clock, as_decay, as_window
+from tanager.counts.forgetting import Clock, Decay, Window, as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.codes import checked_codes
-from tanager.encoding.kinds import late_column
+from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.labels import refuse_nul
 from tanager.encoding.tables import Table
+from tanager.encoding.typing import Columns, LabelsLike, Order, PerClass, TableLike, TimesLike, Unseen, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import (
@@ -51,7 +54,7 @@ from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as
 from tanager.learning.memory import Memory
 from tanager.learning.merge import add_memory, merge_memories
 from tanager.learning.recut import Recutting
-from tanager.learning.recut_option import FirstCuts, MovedCuts, as_recut, first_cuts, read_first_cuts
+from tanager.learning.recut_option import FirstCuts, MovedCuts, Recut, as_recut, first_cuts, read_first_cuts
 from tanager.learning.rows import KeptRows
 from tanager.learning.structure_change import Hoeffding, Lead, StructureChange, check_refresh, rule_of
 from tanager.scoring.calibration import Calibrated, Calibration
@@ -73,22 +76,22 @@ class CountsClassifier(Classifier):
     """
 
     smoothing: float | Estimate | str | None = 1.0
-    unseen: str = "ignore"
-    cost_matrix: Any = None
-    class_weight: Any = None
-    priors: Any = None
-    bins: Any = None
+    unseen: Unseen = "ignore"
+    cost_matrix: ArrayLike | None = None
+    class_weight: PerClass | None = None
+    priors: PerClass | None = None
+    bins: BinsOption = None
     n_bins: int = 5
     mdl_encoding: str = "n-1"
-    categorical: Any = None
-    ordinal: Any = None
-    numeric: Any = None
+    categorical: Columns | str | None = None
+    ordinal: Order | None = None
+    numeric: Columns | None = None
     max_values: int = 1000
     schema: Schema | None = None
-    decay: Any = None
-    window: Any = None
+    decay: float | str | timedelta | Decay | None = None
+    window: float | str | timedelta | Window | None = None
     refresh: float | str | Hoeffding | None = None
-    recut: Any = None
+    recut: str | Recut | None = None
     warm_up: int = 1000
     calibrate: bool = False
     max_memory: int | str | None = "2 GB"
@@ -985,7 +988,7 @@ class CountsClassifier(Classifier):
             return codes
         return self.encoder_.encode(table, unseen, type(self).__name__)
 
-    def encode(self, X: Any) -> Query:
+    def encode(self, X: TableLike) -> Query:
         """Rows to answer, as codes (and numbers, where columns are Gaussian)."""
         return Query(self._encode(X), self._numbers(X))
 
@@ -999,7 +1002,7 @@ class CountsClassifier(Classifier):
         """Whether ``leave_one_out`` can work out the answer without a learned row."""
         return not self.forgets and getattr(self, "fit_by", "likelihood") == "likelihood"
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> np.ndarray:
         """``predict_proba`` of learned rows, each as if it alone had not been learned.
 
         Costs one pass of prediction; nothing is learned again. Cut points and structure stay those of all rows.
@@ -1072,7 +1075,9 @@ class CountsClassifier(Classifier):
 
     # --- forgetting, merging, counts from elsewhere -------------------------------------------------------------
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Self:
         """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on.
 
         With a ``window``, rows leave it with whatever they weigh now, unless ``sample_weight`` says how much of them;

@@ -8,6 +8,7 @@ from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
+from tanager.encoding.typing import Columns
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.gaussian_option import one_parent
@@ -93,11 +94,11 @@ class OrderedCollection(CountsClassifier):
         As parents they are cut into bins.
     """
 
-    column_order: Any = "given"
+    column_order: str | Columns = "given"
     default_bins = "refined"
-    weights: Any = None
-    random_state: Any = None
-    gaussian: Any = False
+    weights: Mapping[tuple[Any, Any], float] | None = None
+    random_state: int | None = None
+    gaussian: bool | Columns = False
     ddof: int = 0
 
     n_networks_ = property(n_networks_of)

@@ -20,6 +20,7 @@ from tanager.classifiers.aode import AODE
 from tanager.counts.forgetting import as_decay
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows
+from tanager.encoding.typing import LabelsLike, TableLike, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
 from tanager.estimator import clone
@@ -105,10 +106,10 @@ class HalfLives(Classifier):
     ['20 rows']
     """
 
-    model: Any = None
-    half_lives: Any = (20, 100, 500, 2500, math.inf)
+    model: CountsClassifier | None = None
+    half_lives: Sequence[float] = (20, 100, 500, 2500, math.inf)
     mix: str = "stacking"
-    more_bins: Any = ()
+    more_bins: Sequence[int] = ()
     subspaces: int = 0
     random_state: int | None = 0
     lag: int = 0
@@ -344,7 +345,12 @@ class HalfLives(Classifier):
         self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
 
     def test_then_train(
-        self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, answered: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+        answered: TableLike | None = None,
     ) -> np.ndarray:
         """Answer every row from the rows before it, then learn it; see ``Classifier.test_then_train``."""
         if not self.started:
@@ -401,11 +407,13 @@ class HalfLives(Classifier):
             "the order of rows, and the joint order of two streams is unknown. Merge models that do not forget: AODE()."
         )
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Any:
         """Refused: the weights depend on the order of the rows."""
         raise self._refusal("unlearn rows", "Let old rows fade, or fit on the rows that shall stay.")
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> np.ndarray:
         """Refused: the weights depend on the order of the rows."""
         raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
 

@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
+from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
-from tanager.encoding.kinds import late_column
+from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.typing import Columns, LabelsLike, TableLike, TimesLike, Unseen, WeightsLike
 from tanager.encoding.validation import is_weight
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import Batch, StreamPart
@@ -87,21 +90,21 @@ class HoeffdingTree(Classifier):
     array(['out'], dtype='<U3')
     """
 
-    leaf: Any = None
+    leaf: CountsClassifier | None = None
     grace: float = 200
     delta: float = 1e-7
     tie: float = 0.05
     leaf_answers: str = "adaptive"
     max_leaves: int = 1000
-    unseen: str = "ignore"
-    cost_matrix: Any = None
-    bins: Any = "frequency"
+    unseen: Unseen = "ignore"
+    cost_matrix: ArrayLike | None = None
+    bins: BinsOption = "frequency"
     n_bins: int = 8
     mdl_encoding: str = "n-1"
-    categorical: Any = None
-    numeric: Any = None
+    categorical: Columns | str | None = None
+    numeric: Columns | None = None
     max_values: int = 1000
-    schema: Any = None
+    schema: Schema | None = None
     warm_up: int = 1000
     n_jobs: int | None = None
 
@@ -394,11 +397,13 @@ class HoeffdingTree(Classifier):
 
     # --- what order forbids -------------------------------------------------------------------------------------
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Any:
         """Refused: a row may have led to a split."""
         raise self._refusal("unlearn rows", "Fit on the rows that shall stay.")
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> np.ndarray:
         """Refused: a row may have led to a split."""
         raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
 
