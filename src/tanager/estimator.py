@@ -18,6 +18,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Self
 
+from tanager.docstrings import complete_when_read
+
 MOST_CHARACTERS = 700  # of a print-out; what is longer loses its middle
 
 _OPTIONS: dict[type, dict[str, Any]] = {}  # the options of each class, with their defaults
@@ -29,6 +31,10 @@ class _Alone:
 
 class HasOptions:
     """Something with options: the arguments of its ``__init__``, which are kept untouched under their names."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete_when_read(cls)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:
@@ -43,7 +49,18 @@ class HasOptions:
         return list(cls.option_defaults())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All options by name; ``deep``: also those of classifiers among them, as ``model__smoothing``."""
+        """All options by name; ``deep``: also those of classifiers among them, as ``model__smoothing``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether options of classifiers among the options are there, too.
+
+        Returns
+        -------
+        dict
+            Names and values.
+        """
         params = {name: self._option(name) for name in self.option_defaults()}
         if deep:
             for name, value in list(params.items()):
@@ -52,7 +69,18 @@ class HasOptions:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Change options; ``model__smoothing=2`` changes one of the classifier that is the option ``model``."""
+        """Change options; ``model__smoothing=2`` changes one of the classifier that is the option ``model``.
+
+        Parameters
+        ----------
+        **params : object
+            Names and new values.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         inner: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
             own, nested, rest = name.partition("__")

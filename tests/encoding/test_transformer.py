@@ -142,6 +142,18 @@ def test_weights_are_routed_to_it_where_it_asks_for_them():
     assert scores["test_score"].shape == (3,)
 
 
+def test_weights_are_routed_to_classifiers_in_a_search():
+    X, y = weather()
+    weights = np.where(y == "play", 5.0, 1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = AODE(bins="frequency").set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(model, {"smoothing": [0.5, 2.0]}, cv=3, error_score="raise")
+        search.fit(X, y, sample_weight=weights)
+        expected = sklearn.base.clone(search.best_estimator_).fit(X, y, sample_weight=weights)
+    assert (search.predict_proba(X) == expected.predict_proba(X)).all()
+    assert (search.predict_proba(X) != AODE(bins="frequency").fit(X, y).predict_proba(X)).any()
+
+
 # --- options, copies, files ------------------------------------------------------------------------------------------
 
 

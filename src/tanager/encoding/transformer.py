@@ -13,6 +13,7 @@ import numpy as np
 from tanager.encoding.labels import encode_labels
 from tanager.encoding.schema import Schema
 from tanager.encoding.tables import frame_names, read_table
+from tanager.encoding.typing import LabelsLike, TableLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_weights, one_dimensional, refuse_fractions
 from tanager.errors import DataError
 from tanager.estimator import Transformer
@@ -36,15 +37,17 @@ class TableTransformer(Transformer):
         """Whether there is a schema."""
         raise NotImplementedError
 
-    def learn(self, X: Any, y_codes: np.ndarray | None, weights: np.ndarray | None, n_classes: int | None) -> Self:
+    def learn(
+        self, X: TableLike, y_codes: np.ndarray | None, weights: np.ndarray | None, n_classes: int | None
+    ) -> Self:
         """Learn the schema from rows with class codes."""
         raise NotImplementedError
 
-    def encode(self, X: Any, unseen: str) -> np.ndarray:
+    def encode(self, X: TableLike, unseen: str) -> np.ndarray:
         """Codes of a table, one row each."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: LabelsLike | None = None, sample_weight: WeightsLike | None = None) -> Self:
         """Learn the schema: kinds, values and cut points of the columns.
 
         Parameters
@@ -90,7 +93,7 @@ class TableTransformer(Transformer):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def transform(self, X: Any, unseen: str = "ignore") -> np.ndarray:
+    def transform(self, X: TableLike, unseen: str = "ignore") -> np.ndarray:
         """Codes of a table, one row each.
 
         Parameters
@@ -109,13 +112,19 @@ class TableTransformer(Transformer):
         """
         return self.encode(X, unseen)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_transform(
+        self, X: TableLike, y: LabelsLike | None = None, sample_weight: WeightsLike | None = None
+    ) -> np.ndarray:
         """Learn the schema and give the codes of the same rows.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in ``fit``.
+        X : table
+            Rows to learn from.
+        y : array of labels, default=None
+            The class of every row; see ``fit``.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
 
         Returns
         -------
