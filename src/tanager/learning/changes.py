@@ -13,6 +13,7 @@ import numpy as np
 from tanager.encoding.categories import cell_number
 from tanager.encoding.cells import other_cells
 from tanager.encoding.schema import Column
+from tanager.encoding.typing import Label
 from tanager.errors import OptionError, check_whole, nearest
 from tanager.learning.classifier import Classifier, check_row
 
@@ -37,7 +38,7 @@ class Change:
 def nearest_changes(
     model: Classifier,
     row: Mapping[str, Any],
-    wanted: Any = None,
+    wanted: Label | None = None,
     *,
     columns: Iterable[str] | None = None,
     max_columns: int = 2,

@@ -20,7 +20,7 @@ from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import Table, frame_names, read_table
-from tanager.encoding.typing import Columns, LabelsLike, TableLike, TimesLike, WeightsLike
+from tanager.encoding.typing import Columns, Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import (
     check_lengths,
     check_times,
@@ -643,7 +643,7 @@ class Classifier(TakesTurns, Estimator):
 
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing; a missing label teaches nothing. ``time`` says when it happened.
 
         Parameters

@@ -31,7 +31,19 @@ from tanager.encoding.codes import checked_codes
 from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.labels import refuse_nul
 from tanager.encoding.tables import Table
-from tanager.encoding.typing import Columns, LabelsLike, Order, PerClass, TableLike, TimesLike, Unseen, WeightsLike
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Order,
+    PerClass,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    Unseen,
+    WeightsLike,
+)
 from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import (
@@ -542,10 +554,10 @@ class CountsClassifier(Classifier):
         codes: np.ndarray,
         labels: np.ndarray,
         schema: Schema,
-        classes: Any,
+        classes: Sequence[Any] | np.ndarray,
         *,
         target: str | None = None,
-        sample_weight: Any = None,
+        sample_weight: WeightsLike | None = None,
     ) -> Self:
         """``fit`` from rows that are encoded already, so that many classifiers share the work of encoding.
 
@@ -774,7 +786,7 @@ class CountsClassifier(Classifier):
 
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing.
 
         Parameters
@@ -1051,7 +1063,7 @@ class CountsClassifier(Classifier):
         weights, seconds = check_weights(sample_weight, len(codes)), check_times(times, len(codes))
         return Block(codes, labels, weights, seconds, self._numbers(X))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
         """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
 
         ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
@@ -1114,7 +1126,7 @@ class CountsClassifier(Classifier):
         self._recutting = None  # and so would those that new cut points are learned from
         return self
 
-    def advance(self, time: Any) -> Self:
+    def advance(self, time: Time) -> Self:
         """Let time pass without a row: what fades by time fades, and rows that are too old leave.
 
         Learning does this by itself; before an answer that comes long after the last row it is worth asking for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tanager.counts.sample import Sample
+from tanager.encoding.typing import Seed, TableLike
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
 from tanager.networks import estimation, graph, inference, likelihood, most_probable, propagation, questions, sampling
 from tanager.networks import sensitivity as sensitivities
@@ -590,7 +593,7 @@ class Network:
         """
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
-    def log_likelihood(self, data: Any, *, target: str | None = None) -> float:
+    def log_likelihood(self, data: TableLike | Sample, *, target: str | None = None) -> float:
         """The natural log of P(data); in rows with missing cells, only complete families count.
 
         Parameters
@@ -608,7 +611,7 @@ class Network:
         self.require_tables(self.names)
         return likelihood.log_likelihood(self, data, target)
 
-    def conditional_log_likelihood(self, data: Any, target: str) -> float:
+    def conditional_log_likelihood(self, data: TableLike | Sample, target: str) -> float:
         """The sum over rows of log P(target | all other variables); factors with missing cells are left out.
 
         Parameters
@@ -829,7 +832,7 @@ class Network:
         """The indices of some variables, or of all."""
         return [self.index(name) for name in ([names] if isinstance(names, str) else self if names is None else names)]
 
-    def sample(self, n: int, random_state: Any = None, as_: str = "table") -> Any:
+    def sample(self, n: int, random_state: Seed = None, as_: str = "table") -> Any:
         """Draw random rows.
 
         Parameters
@@ -934,7 +937,7 @@ class Network:
         tables = "" if n == 0 else ", with tables" if n == len(self) else f", with {n} tables"
         return f"<Network of {len(self)} variable{'s' * (len(self) != 1)}{tables}: {shown}>"
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw it; see ``tanager.plot_network``.
 
         Parameters

@@ -24,7 +24,7 @@ KNOWN = ArcStyle("#c2571a", "known to the decision", "--")
 DEPENDS = ArcStyle("#6b7680", "depends on")
 
 
-def plot_decisions(diagram: Any, path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_decisions(diagram: DecisionNetwork, path: Path | None = None, *, title: str | None = None) -> Any:
     """Draw an influence diagram: chance nodes as ovals, decisions as boxes, utilities as diamonds.
 
     Dashed arcs lead to decisions, from what is known when they are made.

@@ -17,7 +17,7 @@ from tanager.encoding import Column, Encoder, Schema, encode_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table, read_table
-from tanager.encoding.typing import Columns, LabelsLike, TableLike, TimesLike, Unseen, WeightsLike
+from tanager.encoding.typing import Columns, Label, LabelsLike, Row, TableLike, Time, TimesLike, Unseen, WeightsLike
 from tanager.encoding.validation import is_weight, one_dimensional
 from tanager.encoding.values import Numbers, is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number, nearest
@@ -332,7 +332,7 @@ class EvolvingNaiveBayes(Classifier):
         y: LabelsLike | None = None,
         sample_weight: WeightsLike | None = None,
         times: TimesLike | None = None,
-        pseudo_classes: Any = None,
+        pseudo_classes: LabelsLike | None = None,
     ) -> Self:
         """Learn the rows of a table in their order, forgetting all that was learned before.
 
@@ -453,7 +453,7 @@ class EvolvingNaiveBayes(Classifier):
         table = self.validate_table(X, reset=False)
         return self.encoder_.encode(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""
         check_row(row, "learn_one")
         label = self.code_of(y) if self._goes_quickly(row, sample_weight) else None
@@ -597,7 +597,7 @@ class EvolvingNaiveBayes(Classifier):
         """Refused: two streams have no common order."""
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Any:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Any:
         """Refused: several pseudo-classes make up a class, and their parts do not add up. Look at ``rules``."""
         raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
 

@@ -9,6 +9,7 @@ Members and weights learn a row only after it was answered.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -20,7 +21,7 @@ from tanager.classifiers.aode import AODE
 from tanager.counts.forgetting import as_decay
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows
-from tanager.encoding.typing import LabelsLike, TableLike, TimesLike, WeightsLike
+from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
 from tanager.estimator import clone
@@ -363,7 +364,7 @@ class HalfLives(Classifier):
                 answered = self._labels.for_late_answers(answered, labels, weights, self._known or names_of(given))
         return super().test_then_train(X, y, sample_weight, times, answered)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Answer one row, for the weights, and learn it."""
         check_row(row, "learn_one")
         if not self.started:
@@ -499,7 +500,7 @@ class HalfLives(Classifier):
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
         return self.model_.decide(proba) if self.has_learned else np.repeat(self.classes_[:1], len(proba))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
         """Why a row gets its answer: log-odds of every column, those of each member times its weight.
 
         With "fixed-share" the member of the largest weight speaks. ``rule`` lists the weights.
@@ -547,7 +548,7 @@ class HalfLives(Classifier):
             rule="weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items()),
         )
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw which half-life spoke when; see ``tanager.plot_half_lives``.
 
         Parameters

@@ -16,7 +16,7 @@ from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.tables import Table, read_table
-from tanager.encoding.typing import Columns, LabelsLike, TableLike, TimesLike, Unseen, WeightsLike
+from tanager.encoding.typing import Columns, Label, LabelsLike, Row, TableLike, Time, TimesLike, Unseen, WeightsLike
 from tanager.encoding.validation import is_weight
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import Batch, StreamPart
@@ -238,7 +238,7 @@ class HoeffdingTree(Classifier):
         if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         check_row(row, "learn_one")
         found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
@@ -338,7 +338,7 @@ class HoeffdingTree(Classifier):
 
         return node(self._followed().root)
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
         """Why a row gets its answer: the path to its leaf, and the log-odds that its classifier finds in every column.
 
         Where the leaf answers with the shares of its classes, these are all there is to say.
