@@ -162,11 +162,12 @@ def test_a_classifier_is_short():
 @pytest.mark.long
 def test_the_demo_runs(tmp_path):
     pytest.importorskip("matplotlib", reason="the demo draws, which needs the extra 'plot'")
-    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--quick"]
+    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--quick", "--all"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in CLASSIFIERS)
     assert "== all rows: True" in done.stdout
+    assert done.stdout.count("never seen them: True") == done.stdout.count("answers as before: True") == 1
     assert {path.name for path in (tmp_path / "demo-output").iterdir()} == {
         "anytime-digits.png",
         "breast-cancer.png",
