@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Schema
-from tanager.encoding.typing import Columns
+from tanager.encoding import Columns, Schema
 from tanager.errors import check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
