@@ -46,7 +46,7 @@ WeightsLike: TypeAlias = ArrayLike
 TimesLike: TypeAlias = ColumnLike | float | datetime | np.datetime64
 
 Columns: TypeAlias = Sequence[str | int]  # by name or by place
-Unseen: TypeAlias = Literal["ignore", "smooth", "error"]
+UnseenOption: TypeAlias = Literal["ignore", "smooth", "error"]
 Order: TypeAlias = Mapping[Any, Sequence[Any] | None] | Columns  # of the values of ordinal columns
 PerClass: TypeAlias = Mapping[Any, float] | ArrayLike  # by label, or in the order of the classes
 Label: TypeAlias = Hashable  # text, a boolean or a whole number

@@ -41,7 +41,7 @@ from tanager.encoding.typing import (
     TableLike,
     Time,
     TimesLike,
-    Unseen,
+    UnseenOption,
     WeightsLike,
 )
 from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
@@ -88,7 +88,7 @@ class CountsClassifier(Classifier):
     """
 
     smoothing: float | Estimate | str | None = 1.0
-    unseen: Unseen = "ignore"
+    unseen: UnseenOption = "ignore"
     cost_matrix: ArrayLike | None = None
     class_weight: PerClass | None = None
     priors: PerClass | None = None

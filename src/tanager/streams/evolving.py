@@ -17,7 +17,17 @@ from tanager.encoding import Column, Encoder, Schema, encode_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table, read_table
-from tanager.encoding.typing import Columns, Label, LabelsLike, Row, TableLike, Time, TimesLike, Unseen, WeightsLike
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    UnseenOption,
+    WeightsLike,
+)
 from tanager.encoding.validation import is_weight, one_dimensional
 from tanager.encoding.values import Numbers, is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number, nearest
@@ -152,7 +162,7 @@ class EvolvingNaiveBayes(Classifier):
     p_min: float = 0.005
     similarity: str = "bhattacharyya"
     simplify: bool = True
-    unseen: Unseen = "ignore"
+    unseen: UnseenOption = "ignore"
     categorical: Columns | str | None = None
     numeric: Columns | None = None
     max_values: int = 1000

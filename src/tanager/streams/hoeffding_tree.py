@@ -16,7 +16,17 @@ from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.tables import Table, read_table
-from tanager.encoding.typing import Columns, Label, LabelsLike, Row, TableLike, Time, TimesLike, Unseen, WeightsLike
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    UnseenOption,
+    WeightsLike,
+)
 from tanager.encoding.validation import is_weight
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import Batch, StreamPart
@@ -96,7 +106,7 @@ class HoeffdingTree(Classifier):
     tie: float = 0.05
     leaf_answers: str = "adaptive"
     max_leaves: int = 1000
-    unseen: Unseen = "ignore"
+    unseen: UnseenOption = "ignore"
     cost_matrix: ArrayLike | None = None
     bins: BinsOption = "frequency"
     n_bins: int = 8
