@@ -68,12 +68,12 @@ class Estimator(_Alone):
         return self
 
     def __repr__(self) -> str:
-        changed = [f"{name}={getattr(self, name)!r}" for name in self.option_defaults() if not self._is_default(name)]
+        changed = [f"{name}={getattr(self, name)!r}" for name in self.option_defaults() if not self.is_default(name)]
         text = f"{type(self).__name__}({', '.join(changed)})"
         half = MOST_CHARACTERS // 2
         return text if len(text) <= MOST_CHARACTERS else f"{text[:half]}...{text[-half:]}"
 
-    def _is_default(self, name: str) -> bool:
+    def is_default(self, name: str) -> bool:
         """Whether an option is as it comes. Compared as text: options may be arrays, or numbers that are not equal
         to themselves."""
         default = self.option_defaults()[name]

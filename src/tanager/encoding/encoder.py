@@ -13,6 +13,7 @@ import numpy as np
 from tanager import _kernels
 from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
+from tanager.encoding.display import encoder_html, encoder_text
 from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
 from tanager.encoding.schema import Column, Schema
 from tanager.encoding.tables import Table, read_table
@@ -129,6 +130,12 @@ class Encoder:
     def options(self) -> dict[str, Any]:
         """The options that it was made with, but for the schema."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __repr__(self) -> str:
+        return encoder_text(self)
+
+    def _repr_html_(self) -> str:
+        return encoder_html(self)
 
     @property
     def has_cut(self) -> bool:

@@ -31,6 +31,8 @@ from tanager.encoding.values import is_missing
 from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch, counted_from
 from tanager.estimator import Estimator
 from tanager.learning.batch import Batch, StreamPart
+from tanager.learning.display import model_html, shows_text
+from tanager.learning.labelled_answers import labelled_answers
 from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp, warn_of_useless
 from tanager.scoring.decision import check_costs, decide
@@ -484,6 +486,23 @@ class Classifier(TakesTurns, Estimator):
         """Probability of every class (columns in the order of ``classes_``) for every row."""
         return self._scores(X, log_joint=False)
 
+    def probabilities(self, X: Any, **options: Any) -> Any:
+        """``predict_proba`` with labels: a column for each class, and the rows of X; options are passed on.
+
+        A pandas frame (with the index of X) for a pandas frame, a polars frame for a polars frame, and a
+        ``LabelledTable`` for everything else.
+
+        >>> from tanager import NaiveBayes
+        >>> model = NaiveBayes().fit([["sun"], ["sun"], ["rain"], ["rain"]], ["play", "play", "stay", "stay"])
+        >>> model.probabilities([["sun"], ["rain"]])
+        P(class | row)
+        row    play    stay
+        0    0.7500  0.2500
+        1    0.2500  0.7500
+        """
+        proba = self.predict_proba(X, **options)
+        return labelled_answers(X, proba, self.classes_.tolist(), self.class_name)
+
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of ``predict_proba``, also where that is too small to write down."""
         joint = self.predict_log_joint(X)
@@ -692,6 +711,15 @@ class Classifier(TakesTurns, Estimator):
             return 1
         wanted = (os.cpu_count() or 1) + 1 + self.n_jobs if self.n_jobs < 0 else self.n_jobs
         return int(min(max(1, wanted), 1024))
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None where scikit-learn was told to show text (``set_config(display="text")``)."""
+        return None if shows_text() else model_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """The same, in place of scikit-learn's own display."""
+        shown = self._repr_html_()
+        return {"text/plain": repr(self)} | ({} if shown is None else {"text/html": shown})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # only scikit-learn asks for them

@@ -1,0 +1,79 @@
+"""What is shown of a Schema and an Encoder, in notebooks and in print."""
+
+from __future__ import annotations
+
+from collections import Counter
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from tanager.display import Html, counted, facts, heading, listed, note, page, table
+from tanager.errors import DataError
+
+if TYPE_CHECKING:
+    from tanager.encoding.encoder import Encoder
+    from tanager.encoding.schema import Schema
+
+
+def schema_html(schema: Schema) -> Html:
+    """The columns, their kinds and values, and why."""
+    return page(heading("Schema", kinds_of(schema)), columns_table(schema))
+
+
+def schema_text(schema: Schema) -> str:
+    """How many columns there are of each kind, and their names."""
+    return f"<Schema of {kinds_of(schema)}: {listed(schema.names)}>" if len(schema) else "<Schema without columns>"
+
+
+def encoder_html(encoder: Encoder) -> Html:
+    """The columns that it has learned, and the options that are not as they come."""
+    schema = _schema_of(encoder)
+    options = facts(_changed(encoder).items())
+    if schema is None:
+        return page(heading("Encoder", "no columns learned yet"), options)
+    return page(heading("Encoder", kinds_of(schema)), options, columns_table(schema))
+
+
+def encoder_text(encoder: Encoder) -> str:
+    """``Encoder(n_bins=7)``, and what it has learned."""
+    schema = _schema_of(encoder)
+    options = ", ".join(f"{name}={value}" for name, value in _changed(encoder).items())
+    return f"Encoder({options})" if schema is None else f"<Encoder({options}) of {kinds_of(schema)}>"
+
+
+def columns_table(schema: Schema) -> Html:
+    """A line for each column, those that are left out at the end."""
+    rows = [(column.name, column.kind, column.summary, column.reason) for column in schema.columns]
+    rows += [(gone.name, "left out", "", gone.reason) for gone in left_out(schema)]
+    names = ("column", "kind", "values or cut points", "reason")
+    width = 4 if any(row[3] for row in rows) else 3
+    return table(names[:width], [row[:width] for row in rows]) if rows else note("no columns")
+
+
+def left_out(schema: Schema) -> tuple[Any, ...]:
+    """The columns of the table that are not learned."""
+    return getattr(schema, "left_out", ())
+
+
+def kinds_of(schema: Schema) -> str:
+    """How many columns there are of each kind.
+
+    >>> from tanager import Column, Schema
+    >>> kinds_of(Schema((Column("sky", "categorical", ("sun", "rain")), Column("age", "numeric", cuts=(18.0, 65.0)))))
+    '2 columns (1 categorical, 1 numeric)'
+    """
+    kinds = Counter(column.kind for column in schema.columns)
+    listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+    return f"{counted(len(schema), 'column')} ({listed})" if kinds else "no columns"
+
+
+def _schema_of(encoder: Encoder) -> Schema | None:
+    try:
+        return encoder.schema
+    except DataError:  # nothing is learned yet
+        return None
+
+
+def _changed(encoder: Encoder) -> dict[str, str]:
+    """The options that are not as they come."""
+    defaults = {name: option.default for name, option in signature(type(encoder)).parameters.items()}
+    return {name: repr(value) for name, value in encoder.options.items() if repr(value) != repr(defaults.get(name))}
