@@ -112,7 +112,7 @@ def test_a_structure_that_is_known_is_shown():
     assert model.knows_structure
     html, (drawn,) = checked(model._repr_html_())
     assert "one network: 2 arcs between columns, at most 1 parent beside the class" in html
-    assert drawn.count("<rect") == 4
+    assert drawn.count("<rect") == 5  # three columns, the class, and a frame around the columns
 
 
 def test_how_good_is_what_leave_one_out_says():

@@ -122,7 +122,7 @@ def test_evidence_is_in_the_title():
 def test_a_long_table_is_printed_as_far_as_can_be_read():
     table = LabelledTable(np.full((290, 40), 0.025), {"zip": range(290), "letter": [f"l{i}" for i in range(40)]}, "P")
     lines = repr(table).splitlines()
-    assert len(lines) == 1 + 1 + 20 + 2
+    assert len(lines) == 3 + 20 + 2
     assert lines[-2:] == ["... 270 more rows", "... 24 more columns"]
     assert "... 270 more rows" in table._repr_html_()
 

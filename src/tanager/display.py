@@ -18,7 +18,7 @@ MOST_COLUMNS = 16
 BAR = 150  # px, of the longest bar on one side
 BLUE, ORANGE = "#3a86b7", "#d9731a"  # readers who are colour-blind can tell them apart, on light and dark ground
 QUIET = "opacity: 0.7"
-_CELL = "padding: 0.15em 0.7em; border: none; vertical-align: top"
+_CELL = "padding: 0.15em 0.6em; border: none; vertical-align: top"
 _LINE = "1px solid rgba(127, 127, 127, 0.5)"
 
 T = TypeVar("T")
@@ -89,16 +89,23 @@ def table(
     rows: Sequence[Sequence[object]],
     *,
     right: Sequence[bool] = (),
+    above: Sequence[object] = (),
     most: int = MOST_ROWS,
     remark: str = "",
 ) -> Html:
-    """A table with a line of names. ``right`` says which columns hold numbers; only the first few rows are shown."""
+    """A table with a line of names, and perhaps one above it; only the first few rows are shown.
+
+    Columns of numbers, where ``right`` is true, are aligned to the right."""
     shown, n_more = first(rows, most)
     sides = ["right" if at < len(right) and right[at] else "left" for at in range(len(names))]
+    over = _line("th", above, ["left"] * len(above), "; font-weight: normal") if above else Html("")
     head = _line("th", names, sides, f"; border-bottom: {_LINE}") if any(map(str, names)) else Html("")
     body = Html("".join(_line("td", row, sides) for row in shown))
     grid = element(
-        "table", element("thead", head), element("tbody", body), style="border-collapse: collapse; margin: 0"
+        "table",
+        element("thead", over, head),
+        element("tbody", body),
+        style="border-collapse: collapse; margin: 0.3em 0",
     )
     return Html(grid + note(more(n_more, "rows")) + note(remark))
 
@@ -107,11 +114,16 @@ def _line(tag: str, cells: Iterable[object], sides: Iterable[str], below: str = 
     return element(
         "tr",
         *(
-            element(tag, cell, style=f"{_CELL}; text-align: {side}{below}")
-            for cell, side in zip(cells, sides, strict=True)
+            element(tag, cell, style=f"{_CELL}; text-align: {side}{below}{_whole(at, side)}")
+            for at, (cell, side) in enumerate(zip(cells, sides, strict=True))
         ),
         style="background: none",
     )
+
+
+def _whole(column: int, side: str) -> str:
+    """Names and numbers stay on one line."""
+    return "; white-space: nowrap" if column == 0 or side == "right" else ""
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:

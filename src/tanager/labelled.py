@@ -48,6 +48,7 @@ class LabelledTable:
     >>> table = LabelledTable([[0.8, 0.2], [0.1, 0.9]], axes, "P(grass | rain)")
     >>> table
     P(grass | rain)
+          grass
     rain     dry     wet
     no    0.8000  0.2000
     yes   0.1000  0.9000
@@ -167,13 +168,17 @@ class LabelledTable:
         names, rows, more_rows, more_columns = self._shown()
         n_labels = len(self.names) - 1
         text = aligned([names, *rows], [at >= n_labels for at in range(len(names))])
-        return "\n".join(filter(None, [self.title, text, more(more_rows, "rows"), more(more_columns, "columns")]))
+        indent = sum(2 + max(len(line[at]) for line in [names, *rows]) for at in range(n_labels))
+        above = " " * indent + self.names[-1] if n_labels else ""
+        rest = [more(more_rows, "rows"), more(more_columns, "columns")]
+        return "\n".join(filter(None, [self.title, above, text, *rest]))
 
     def _repr_html_(self) -> str:
         names, rows, more_rows, more_columns = self._shown()
         n_labels = len(self.names) - 1
         lines = [[*(element("b", label) for label in row[:n_labels]), *row[n_labels:]] for row in rows]
-        cells = table(names, lines, right=[at >= n_labels for at in range(len(names))])
+        above = [*[""] * n_labels, self.names[-1], *[""] * (len(names) - n_labels - 1)] if n_labels else ()
+        cells = table(names, lines, right=[at >= n_labels for at in range(len(names))], above=above)
         about = self.title or ", ".join(self.names)
         return page(element("b", about), cells, note(more(more_rows, "rows")), note(more(more_columns, "columns")))
 

@@ -27,8 +27,9 @@ def counts_html(counts: JointCounts) -> Html:
         ("memory", readable(counts.nbytes)),
     ]
     shown, n_more = first(range(counts.n_features), MOST_TABLES)
-    tables = [folded(counts.schema.names[i], _column_table(counts, i)) for i in shown]
-    return page(heading("JointCounts"), facts(pairs), *tables, note(more(n_more, "columns")))
+    tables = [page(heading(counts.schema.names[i]), _column_table(counts, i)) for i in shown]
+    values = folded("Values by class", *tables, note(more(n_more, "columns"))) if tables else Html("")
+    return page(heading("JointCounts"), facts(pairs), values)
 
 
 def class_shares(classes: list[object], weights: np.ndarray) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tanager.display import Html, counted, first, folded, heading, more, note, page, picture, preformatted
+from tanager.display import Html, counted, first, heading, note, page, picture, preformatted
 from tanager.labelled import LabelledTable
+from tanager.networks.display import tables_folded
 from tanager.shortcuts import public
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def decisions_html(diagram: DecisionNetwork) -> Html:
     )
     tables = [table for name in diagram.tables if (table := _labelled(diagram, name)) is not None]
     shown, n_more = first(tables, MOST_TABLES)
-    parts = [folded(table.title, Html(table._repr_html_())) for table in shown]
-    return page(heading("DecisionNetwork", about), drawn, *parts, note(more(n_more, "tables")))
+    parts = [Html(table._repr_html_()) for table in shown]
+    return page(heading("DecisionNetwork", about), drawn, tables_folded(parts, n_more))
 
 
 def _labelled(diagram: DecisionNetwork, name: str) -> LabelledTable | None:

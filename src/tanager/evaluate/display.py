@@ -24,7 +24,10 @@ def results_html(results: Results) -> Html:
     """Advice in a sentence, and all measures; over several data sets, the ranks first."""
     folds = f"{counted(len(results), 'fold')} of {counted(len(results.classifiers), 'classifier')}"
     title = heading("Results", f"{folds} on {counted(len(results.datasets), 'data set')}")
-    measures, ranks = Html(results.summary()._repr_html_()), _ranks(results)
+    summary = results.summary()
+    if len(results.datasets) == 1:
+        summary = summary.without("dataset")
+    measures, ranks = Html(summary._repr_html_()), _ranks(results)
     return page(title, _advice(results), *([ranks, folded("All measures", measures)] if ranks else [measures]))
 
 
@@ -74,11 +77,12 @@ def curves_svg(rows: np.ndarray, curves: Mapping[str, np.ndarray], about: str) -
         f'<text x="{WIDTH - 4}" y="{HEIGHT + 2}" text-anchor="end" {letters}>{int(rows[-1]):,} rows</text>',
     ]
     across = 4.0
-    for name, colour in zip(curves, COLOURS, strict=False):
+    for at, (name, colour) in enumerate(zip(curves, COLOURS, strict=False)):
+        wide = 4.0 - 2.4 * at / max(len(curves) - 1, 1)  # the last is the thinnest, so that none hides another
         curve = curves[name]
         x = MARGIN + (WIDTH - MARGIN - 4) * rows / max(float(rows[-1]), 1.0)
         points = " ".join(f"{a:.1f},{_y(b, low, room):.1f}" for a, b in zip(x, curve, strict=True) if not np.isnan(b))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{wide:.1f}"/>')
         parts.append(f'<rect x="{across}" y="{HEIGHT + 10}" width="12" height="12" fill="{colour}"/>')
         parts.append(f'<text x="{across + 17}" y="{HEIGHT + 20}" {letters}>{html.escape(name)}</text>')
         across += 17 + 7.2 * len(name) + 18

@@ -75,6 +75,12 @@ class Table:
         at = self.names.index(name)
         return [row[at] for row in self.rows]
 
+    def without(self, name: str) -> Table:
+        """The table without one of its columns."""
+        kept = [at for at, other in enumerate(self.names) if other != name]
+        rows = [[row[at] for at in kept] for row in self.rows]
+        return Table([self.names[at] for at in kept], rows, self.formats, self.note)
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict per row."""
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]

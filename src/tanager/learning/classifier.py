@@ -496,6 +496,7 @@ class Classifier(TakesTurns, Estimator):
         >>> model = NaiveBayes().fit([["sun"], ["sun"], ["rain"], ["rain"]], ["play", "play", "stay", "stay"])
         >>> model.probabilities([["sun"], ["rain"]])
         P(class | row)
+             class
         row    play    stay
         0    0.7500  0.2500
         1    0.2500  0.7500

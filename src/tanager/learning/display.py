@@ -63,8 +63,8 @@ def model_html(model: Classifier) -> Html:
             [*_learned_from(model), ("structure", _structure(model)), ("how good", _how_good(model)), _events(model)]
         ),
         *_pictures(model),
-        _telling(model),
         *_texts(model),
+        _telling(model),
         folded("Columns", columns_table(model.encoder_.schema)),
         folded("Options", _options(model)),
     )
@@ -161,7 +161,7 @@ def _picture(model: Any, network: Network) -> Html:
     target = model.class_name if model.class_name in network else None
     if not is_quickly_drawn(network, target, MOST_ARCS):
         return note("Its network is large: draw it with .plot().")
-    svg = public("network_svg")(network, target, shades=_information(model))
+    svg = public("network_svg")(network, target, shades=_information(model), framed=True)
     return picture(svg, f"A network of {counted(len(network), 'variable')}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tanager.display import Html, counted, first, folded, heading, more, note, page, picture
@@ -21,8 +22,13 @@ def network_html(network: Network) -> Html:
     drawn = picture(svg, about) if svg else note("Large: draw it with .plot(), or look at it with .widget().")
     tables = [name for name in network if name in network.tables and 0 not in network.shape(name)]
     shown, n_more = first(tables, MOST_TABLES)
-    parts = [folded(network.family(name), Html(network.cpt(name)._repr_html_())) for name in shown]
-    return page(heading("Network", network_words(network)), drawn, *parts, note(more(n_more, "tables")))
+    parts = [Html(network.cpt(name)._repr_html_()) for name in shown]
+    return page(heading("Network", network_words(network)), drawn, tables_folded(parts, n_more))
+
+
+def tables_folded(tables: Sequence[Html], n_more: int) -> Html:
+    """Tables for those who click, and how many more there are."""
+    return folded("Tables", *tables, note(more(n_more, "tables"))) if tables else Html("")
 
 
 def network_words(network: Network) -> str:

@@ -164,6 +164,7 @@ class Network:
         >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
         >>> network.with_tables({"grass": [[0.8, 0.2], [0.1, 0.9]]}).cpt("grass")
         P(grass | rain)
+              grass
         rain     dry     wet
         no    0.8000  0.2000
         yes   0.1000  0.9000

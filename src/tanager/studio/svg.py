@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -16,8 +16,10 @@ from tanager.studio.picture import LINE, Places, picture_of
 
 MARGIN = 12.0
 HEAD = 7.0  # the length of the head of a thin arc
+PAD = 12.0  # between columns and the frame around them
 BOX, BOX_LINE, ARC, INK, QUIET, BRAND = "#ffffff", "#7f929f", "#6b7680", "#1b2730", "#566570", "#0b4f71"
 SHADE = (169, 196, 217)  # of the column that tells most about the class
+FILLS_BY_KIND = {**FILLS, "frame": "none"}
 FONT = "system-ui, 'Segoe UI', 'Liberation Sans', sans-serif"
 
 
@@ -27,6 +29,7 @@ def network_svg(
     *,
     positions: Places | None = None,
     shades: Mapping[str, float] | None = None,
+    framed: bool = False,
 ) -> str:
     """A network as SVG, with the layout of ``plot_network``; needs no other package.
 
@@ -39,6 +42,8 @@ def network_svg(
         Where boxes are, in px; None lays them out.
     shades : mapping from name to number, default=None
         What each column tells about the class; the one that tells most is the darkest.
+    framed : bool, default=False
+        A class that is a parent of all columns has one arc to a frame around them, in place of an arc to each.
 
     Examples
     --------
@@ -50,7 +55,8 @@ def network_svg(
     """
     if target is not None:
         network.index(target)
-    return svg_of(picture_of(network, target, positions or {}, shades=shades))
+    picture = picture_of(network, target, positions or {}, shades=shades)
+    return svg_of(_with_frame(picture) if framed else picture)
 
 
 def decisions_svg(diagram: DecisionNetwork) -> str:
@@ -79,8 +85,7 @@ def decisions_svg(diagram: DecisionNetwork) -> str:
 def svg_of(picture: Mapping[str, Any]) -> str:
     """The SVG of what ``picture_of`` or ``decision_picture`` gives."""
     nodes = {node["name"]: node for node in picture["nodes"]}
-    left = min((node["x"] - node["width"] / 2 for node in nodes.values()), default=0.0) - MARGIN
-    top = min((node["y"] - node["height"] / 2 for node in nodes.values()), default=0.0) - MARGIN
+    left, top, _, _ = _bounds(nodes.values(), MARGIN)
     width, height = picture["width"] - left + MARGIN, picture["height"] - top + MARGIN
     arcs = [_arc(arc, nodes) for arc in picture["arcs"]]
     about = f"A network of {len(nodes)} variables and {len(arcs)} arcs"
@@ -99,11 +104,38 @@ def svg_of(picture: Mapping[str, Any]) -> str:
     )
 
 
+def _with_frame(picture: dict[str, Any]) -> dict[str, Any]:
+    """The picture with a frame around all columns, where the class is above and a parent of all of them."""
+    columns = [node for node in picture["nodes"] if node["kind"] != "class"]
+    rest = [arc for arc in picture["arcs"] if arc["style"] != "class"]
+    if not columns or len(picture["arcs"]) - len(rest) < len(columns):
+        return picture
+    (head,) = (node for node in picture["nodes"] if node["kind"] == "class")
+    left, top, right, bottom = _bounds(columns, PAD)
+    below = head["y"] + head["height"] / 2
+    if top < below + HEAD:
+        return picture
+    frame = {"name": "all columns", "lines": (), "kind": "frame", "shade": 0.0, "faint": False}
+    frame |= {"x": (left + right) / 2, "y": (top + bottom) / 2, "width": right - left, "height": bottom - top}
+    line = {"points": [(head["x"], below), (head["x"], top)], "width": 1.6, "style": "plain", "head": True}
+    arc = {"parent": head["name"], "child": frame["name"], **line}
+    right, bottom = max(right, picture["width"]), max(bottom, picture["height"])
+    return {"nodes": [frame, *picture["nodes"]], "arcs": [*rest, arc], "width": right, "height": bottom}
+
+
+def _bounds(nodes: Iterable[Mapping[str, Any]], room: float) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of all boxes, with some room around them."""
+    boxes = [(node["x"], node["y"], node["width"] / 2 + room, node["height"] / 2 + room) for node in nodes]
+    boxes = boxes or [(0.0, 0.0, room, room)]
+    least = (min(x - w for x, _, w, _ in boxes), min(y - h for _, y, _, h in boxes))
+    return *least, max(x + w for x, _, w, _ in boxes), max(y + h for _, y, _, h in boxes)
+
+
 def _node(node: Mapping[str, Any]) -> str:
     """A box with its name; the shade says how much a column tells about the class."""
     x, y, width, height = node["x"], node["y"], node["width"], node["height"]
     is_class = node["kind"] == "class"
-    fill = BRAND if is_class else FILLS.get(node["kind"]) or _shaded(node["shade"])
+    fill = BRAND if is_class else FILLS_BY_KIND.get(node["kind"]) or _shaded(node["shade"])
     ink = BOX if is_class else QUIET if node["faint"] else INK
     dashes = ' stroke-dasharray="4 3"' if node["faint"] else ""
     bold = ' font-weight="600"' if is_class else ""
