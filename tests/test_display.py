@@ -267,6 +267,17 @@ def test_a_long_schema_is_cut():
     assert "... 270 more rows" in schema._repr_html_()
 
 
+def test_a_fact_without_end_is_cut():
+    html, _ = checked(TAN(cost_matrix=np.arange(10_000.0).reshape(100, 100).tolist())._repr_html_())
+    assert len(html) < 2000
+
+
+def test_curves_show_every_model_and_odd_names_are_text():
+    _, (drawn,) = checked(stream_results()._repr_html_())
+    assert drawn.count("<polyline") == 1
+    assert "&lt;script&gt;" in drawn
+
+
 def test_bars_below_zero_go_to_the_left_and_endless_ones_are_as_long_as_the_longest():
     html, _ = checked(bars([("a", 2.0, "+2"), ("b", -1.0, "-1"), ("c", float("-inf"), "-inf")]))
     assert re.findall(r"margin-left: (\d+)px; width: (\d+)px", html) == [("150", "150"), ("75", "75"), ("0", "150")]

@@ -127,8 +127,19 @@ def test_a_long_table_is_printed_as_far_as_can_be_read():
     assert "... 270 more rows" in table._repr_html_()
 
 
+def test_the_axis_across_is_named_unless_the_title_has_said_it():
+    assert repr(LabelledTable([0, -10], {"test": ["no", "yes"]}, "cost")).splitlines() == [
+        "cost",
+        "test",
+        "no  yes",
+        " 0  -10",
+    ]
+    assert repr(GARDEN.cpt("rain")).splitlines()[:2] == ["P(rain)", "    no     yes"]
+    assert repr(GARDEN.cpt("grass")).splitlines()[1] == " " * len("rain  sprinkler  ") + "grass"
+
+
 def test_a_small_probability_is_never_printed_as_zero():
-    assert repr(LabelledTable([0.0, 1e-9], {"a": "xy"})).splitlines()[1].split() == ["0.0000", "1.0e-09"]
+    assert repr(LabelledTable([0.0, 1e-9], {"a": "xy"})).splitlines()[2].split() == ["0.0000", "1.0e-09"]
 
 
 def test_names_and_labels_are_text_in_html():

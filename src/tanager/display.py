@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 MOST_ROWS = 20  # of a table in a notebook, or bars
 MOST_COLUMNS = 16
+MOST_LETTERS = 500  # of a fact
 BAR = 150  # px, of the longest bar on one side
 BLUE, ORANGE = "#3a86b7", "#d9731a"  # readers who are colour-blind can tell them apart, on light and dark ground
 QUIET = "opacity: 0.7"
@@ -128,8 +129,14 @@ def _whole(column: int, side: str) -> str:
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:
     """What there is to say, a line each: a word and what it is; lines with nothing to say are left out."""
-    lines = [(element("span", word, style=QUIET), fact) for word, fact in pairs if str(fact)]
+    lines = [(element("span", word, style=QUIET), _clipped(fact)) for word, fact in pairs if str(fact)]
     return table(("", ""), lines) if lines else Html("")
+
+
+def _clipped(fact: object) -> object:
+    """Text without its end where that is far away, such as a matrix of numbers."""
+    text = str(fact)
+    return fact if isinstance(fact, Html) or len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]} ..."
 
 
 def bars(rows: Sequence[tuple[object, float, str]], *, most: int = MOST_ROWS) -> Html:

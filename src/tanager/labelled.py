@@ -169,7 +169,7 @@ class LabelledTable:
         n_labels = len(self.names) - 1
         text = aligned([names, *rows], [at >= n_labels for at in range(len(names))])
         indent = sum(2 + max(len(line[at]) for line in [names, *rows]) for at in range(n_labels))
-        above = " " * indent + self.names[-1] if n_labels else ""
+        above = " " * indent + self.names[-1] if self._names_last else ""
         rest = [more(more_rows, "rows"), more(more_columns, "columns")]
         return "\n".join(filter(None, [self.title, above, text, *rest]))
 
@@ -177,10 +177,15 @@ class LabelledTable:
         names, rows, more_rows, more_columns = self._shown()
         n_labels = len(self.names) - 1
         lines = [[*(element("b", label) for label in row[:n_labels]), *row[n_labels:]] for row in rows]
-        above = [*[""] * n_labels, self.names[-1], *[""] * (len(names) - n_labels - 1)] if n_labels else ()
+        above = [*[""] * n_labels, self.names[-1], *[""] * (len(names) - n_labels - 1)] if self._names_last else ()
         cells = table(names, lines, right=[at >= n_labels for at in range(len(names))], above=above)
         about = self.title or ", ".join(self.names)
         return page(element("b", about), cells, note(more(more_rows, "rows")), note(more(more_columns, "columns")))
+
+    @property
+    def _names_last(self) -> bool:
+        """Whether the name of the last axis is to be said above its labels; a title may have said it."""
+        return len(self.names) > 1 or self.names[-1] not in self.title
 
     def _shown(self) -> tuple[list[str], list[list[str]], int, int]:
         """The names of columns and the lines that are printed, and how many lines and columns are not."""
