@@ -37,7 +37,8 @@ from tanager.structure.measures import class_information
 if TYPE_CHECKING:
     from tanager.learning.classifier import Classifier
 
-MOST_ARCS = 36  # between columns, of a network that is drawn
+MOST_BOXES = 100  # of a network that is drawn
+MOST_ARCS = 36  # between its columns, where they are no tree
 MOST_CELLS = 1_000_000  # that leave-one-out answers may read
 MOST_PICTURES = 4  # of the networks of a model that has one for each class
 TOP = 10  # columns that tell most
@@ -159,7 +160,7 @@ def _pictures(model: Any) -> list[Html]:
 def _picture(model: Any, network: Network) -> Html:
     """A drawing in which columns are the darker the more they tell."""
     target = model.class_name if model.class_name in network else None
-    if not is_quickly_drawn(network, target, MOST_ARCS):
+    if not is_quickly_drawn(network, target, most_variables=MOST_BOXES, most_arcs=MOST_ARCS):
         return note("Its network is large: draw it with .plot().")
     svg = public("network_svg")(network, target, shades=_information(model), framed=True)
     return picture(svg, f"A network of {counted(len(network), 'variable')}")

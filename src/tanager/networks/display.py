@@ -41,8 +41,14 @@ def network_words(network: Network) -> str:
     )
 
 
-def is_quickly_drawn(network: Network, target: str | None = None, most_arcs: int = MOST_ARCS) -> bool:
+def is_quickly_drawn(
+    network: Network,
+    target: str | None = None,
+    *,
+    most_variables: int = MOST_VARIABLES,
+    most_arcs: int = MOST_ARCS,
+) -> bool:
     """Whether its layout takes no longer than a notebook may: trees do, and small networks. Arcs of a class do not
     count."""
     n_arcs = sum(parent != target for parent, _ in network.arcs)
-    return len(network) <= MOST_VARIABLES and (n_arcs < len(network) or n_arcs <= most_arcs)
+    return len(network) <= most_variables and (n_arcs < len(network) or n_arcs <= most_arcs)
