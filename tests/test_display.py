@@ -17,6 +17,7 @@ from tanager import (
     Column,
     DecisionNetwork,
     Encoder,
+    GeneralNetwork,
     JointCounts,
     NaiveBayes,
     Network,
@@ -115,14 +116,33 @@ def test_a_structure_that_is_known_is_shown():
     assert drawn.count("<rect") == 5  # three columns, the class, and a frame around the columns
 
 
-def test_how_good_is_what_leave_one_out_says():
+@pytest.mark.parametrize("model", [KDB(), GeneralNetwork()], ids=repr)
+def test_how_good_is_what_leave_one_out_says(model):
+    """Also where rows that are the same are kept as one row of their weight."""
     X, y = odd_rows()
-    model = KDB().fit(X, y)
+    X, y = pd.concat([X, X[:30]]), pd.concat([y, y[:30]])
+    model.fit(X, y)
     proba = model.leave_one_out(X, y)
     right = float((model.decide(proba) == y.to_numpy()).mean())
     own = proba[np.arange(len(y)), [model.classes_.tolist().index(label) for label in y]]
     assert f"accuracy {right:.4f}, log loss {-np.log(own).mean():.4f} when each row is left out" in model._repr_html_()
-    assert "model.leave_one_out(X, y)" in NaiveBayes().fit(X, y)._repr_html_()
+
+
+def test_a_model_without_its_rows_says_how_to_ask():
+    assert "not known; model.leave_one_out(X, y)" in NaiveBayes().fit(*odd_rows())._repr_html_()
+
+
+def test_looking_does_not_count_the_rows_of_a_warm_up(tmp_path):
+    X, y = odd_rows()
+    model, twin = AODE(), AODE()
+    for each in (model, twin):
+        each.partial_fit(X[:20], y[:20]).predict(X)
+        each.partial_fit(X[20:], y[20:])
+    assert not model.knows_structure
+    model._repr_html_()
+    model.save(tmp_path / "looked-at.tan")
+    twin.save(tmp_path / "twin.tan")
+    assert (tmp_path / "looked-at.tan").read_bytes() == (tmp_path / "twin.tan").read_bytes()
 
 
 def test_many_rows_are_not_left_out_for_a_look(monkeypatch):

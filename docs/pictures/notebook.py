@@ -39,7 +39,7 @@ y = y.map({0: "Barolo", 1: "Grignolino", 2: "Barbera"}).rename("wine")
     "tree": "NBTree().fit(X, y)",
     "probabilities": "model.probabilities(X.tail(3))",
     "labelled": "model.probabilities(X.tail(3).to_dict('records'))",
-    "explanation": "model.explain(X.head(1))",
+    "explanation": "model.explain(X.loc[[73]])",
     "network": """
 garden = Network(
     {"season": ("dry", "wet"), "rain": ("no", "yes"), "sprinkler": ("off", "on"), "grass": ("dry", "wet")},
@@ -116,7 +116,7 @@ def main() -> None:
         take(Path(place), made)
         for name, theme in KEPT.items():
             picture = Image.open(Path(place) / f"{name}-{theme}.png").convert("RGB")
-            picture.quantize(64).save(HERE / f"notebook-{name}.png", optimize=True)
+            picture.quantize(256).save(HERE / f"notebook-{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -373,7 +373,9 @@ class CountsClassifier(Classifier):
     @property
     def knows_structure(self) -> bool:
         """Whether the structure for all rows is learned already, so that asking for it costs nothing."""
-        return self.knows_columns and self._answering.is_current(self, fresh=True)
+        warm = self._warm_up
+        counted = warm is None or warm.counted == warm.n_rows
+        return self.knows_columns and counted and self._answering.is_current(self, fresh=True)
 
     @property
     def view_(self) -> View:

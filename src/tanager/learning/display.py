@@ -219,11 +219,10 @@ def _how_good(model: Any) -> str:
     """By its kept rows, each left out; where there are none, how to ask."""
     if not model.can_leave_out:
         return ""
-    rows = model.memory.rows
-    if rows is None or not model.knows_structure or not _is_quick(model, len(rows)):
+    if not (model.memory.holds_all_rows and model.knows_structure and _is_quick(model)):
         return "not known; model.leave_one_out(X, y) and tanager.evaluate tell"
-    block = rows.block
-    proba = model.leave_out(block)
+    block = model.memory.rows.block
+    proba = model.leave_out(block.once)  # rows that are the same may be kept as one row of their weight
     weights = np.ones(len(block)) if block.weights is None else block.weights
     own = proba[np.arange(len(block)), block.labels.astype(np.intp)]
     right = model.decide(proba) == model.classes_[block.labels.astype(np.intp)]
@@ -235,8 +234,8 @@ def _how_good(model: Any) -> str:
     )
 
 
-def _is_quick(model: Any, n_rows: int) -> bool:
+def _is_quick(model: Any) -> bool:
     """Whether leaving rows out reads few cells: plain tables, and not too many."""
-    form = model.structure_
+    form, n_rows = model.structure_, len(model.memory.rows)
     terms = len(form.child) if isinstance(form, ProductOfSums) else len(form.members) * model.counts_.n_features
     return _is_plain(model) and n_rows > 0 and n_rows * terms * len(model.classes_) <= MOST_CELLS
