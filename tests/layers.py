@@ -18,6 +18,7 @@ LAYERS = [
         "saved",
         "writing",
         "shortcuts",
+        "docstrings",
         "estimator",
         "delimiters",
         "display",

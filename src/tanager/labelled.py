@@ -139,7 +139,13 @@ class LabelledTable:
     # --- as frames --------------------------------------------------------------------------------------------------
 
     def to_pandas(self) -> Any:
-        """A pandas data frame: the last axis across, all others as its index."""
+        """A pandas data frame: the last axis across, all others as its index.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A line for each combination of labels of all axes but the last.
+        """
         import pandas as pd
 
         *down, across = (pd.Index(list(labels), name=name, tupleize_cols=False) for name, labels in self._axes())
@@ -147,7 +153,13 @@ class LabelledTable:
         return pd.DataFrame(self._lines(), index=index, columns=across)
 
     def to_polars(self) -> Any:
-        """A polars data frame: a column for each axis but the last, then one for each label of the last, as text."""
+        """A polars data frame: a column for each axis but the last, then one for each label of the last, as text.
+
+        Returns
+        -------
+        polars.DataFrame
+            A line for each combination of labels of all axes but the last.
+        """
         import polars as pl
 
         *down, _ = self.names

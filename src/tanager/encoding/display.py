@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from tanager.display import Html, counted, facts, heading, listed, note, page, table
-from tanager.errors import DataError
 
 if TYPE_CHECKING:
     from tanager.encoding.encoder import Encoder
@@ -26,18 +24,10 @@ def schema_text(schema: Schema) -> str:
 
 def encoder_html(encoder: Encoder) -> Html:
     """The columns that it has learned, and the options that are not as they come."""
-    schema = _schema_of(encoder)
-    options = facts(_changed(encoder).items())
-    if schema is None:
+    options = facts((name, repr(value)) for name, value in encoder.changed_options().items())
+    if not encoder.knows_columns:
         return page(heading("Encoder", "no columns learned yet"), options)
-    return page(heading("Encoder", kinds_of(schema)), options, columns_table(schema))
-
-
-def encoder_text(encoder: Encoder) -> str:
-    """``Encoder(n_bins=7)``, and what it has learned."""
-    schema = _schema_of(encoder)
-    options = ", ".join(f"{name}={value}" for name, value in _changed(encoder).items())
-    return f"Encoder({options})" if schema is None else f"<Encoder({options}) of {kinds_of(schema)}>"
+    return page(heading("Encoder", kinds_of(encoder.schema)), options, columns_table(encoder.schema))
 
 
 def columns_table(schema: Schema) -> Html:
@@ -64,16 +54,3 @@ def kinds_of(schema: Schema) -> str:
     kinds = Counter(column.kind for column in schema.columns)
     listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
     return f"{counted(len(schema), 'column')} ({listed})" if kinds else "no columns"
-
-
-def _schema_of(encoder: Encoder) -> Schema | None:
-    try:
-        return encoder.schema
-    except DataError:  # nothing is learned yet
-        return None
-
-
-def _changed(encoder: Encoder) -> dict[str, str]:
-    """The options that are not as they come."""
-    defaults = {name: option.default for name, option in signature(type(encoder)).parameters.items()}
-    return {name: repr(value) for name, value in encoder.options.items() if repr(value) != repr(defaults.get(name))}

@@ -5,7 +5,6 @@ A cell must not be slow, and looking must change nothing: what would have to be 
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,12 +43,6 @@ MOST_PICTURES = 4  # of the networks of a model that has one for each class
 TOP = 10  # columns that tell most
 
 
-def shows_text() -> bool:
-    """Whether scikit-learn was told to show estimators as text."""
-    sklearn = sys.modules.get("sklearn")
-    return sklearn is not None and sklearn.get_config().get("display") == "text"
-
-
 def model_html(model: Classifier) -> Html:
     """All that a notebook shows of it."""
     title = _title(model)
@@ -79,8 +72,8 @@ def _title(model: Classifier) -> Html:
 
 def _options(model: Classifier) -> Html:
     """The options that are not as they come."""
-    changed = [(name, repr(getattr(model, name))) for name in model.option_defaults() if not model.is_default(name)]
-    return facts(changed) if changed else note("All options as they come.")
+    changed = model.changed_options()
+    return facts((name, repr(value)) for name, value in changed.items()) or note("All options as they come.")
 
 
 def _learned_from(model: Classifier) -> list[tuple[str, object]]:

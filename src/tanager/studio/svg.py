@@ -36,6 +36,7 @@ def network_svg(
     Parameters
     ----------
     network : Network
+        What to draw.
     target : str, default=None
         The variable that is the class: drawn on top, with pale arcs.
     positions : mapping from name to (x, y), default=None
@@ -44,6 +45,11 @@ def network_svg(
         What each column tells about the class; the one that tells most is the darkest.
     framed : bool, default=False
         A class that is a parent of all columns has one arc to a frame around them, in place of an arc to each.
+
+    Returns
+    -------
+    str
+        The picture as text.
 
     Examples
     --------
@@ -63,6 +69,16 @@ def decisions_svg(diagram: DecisionNetwork) -> str:
     """An influence diagram as SVG, as ``plot_decisions`` draws it; needs no other package.
 
     Chance nodes are ovals, decisions boxes, utilities diamonds; dashed arcs lead to decisions, from what is known then.
+
+    Parameters
+    ----------
+    diagram : DecisionNetwork
+        The diagram.
+
+    Returns
+    -------
+    str
+        SVG text.
 
     Examples
     --------
