@@ -116,16 +116,27 @@ def test_a_structure_that_is_known_is_shown():
     assert drawn.count("<rect") == 5  # three columns, the class, and a frame around the columns
 
 
-@pytest.mark.parametrize("model", [KDB(), GeneralNetwork()], ids=repr)
-def test_how_good_is_what_leave_one_out_says(model):
-    """Also where rows that are the same are kept as one row of their weight."""
-    X, y = odd_rows()
-    X, y = pd.concat([X, X[:30]]), pd.concat([y, y[:30]])
-    model.fit(X, y)
+def how_good(model, X, y):
+    """What a display should say, by leaving out every row."""
     proba = model.leave_one_out(X, y)
     right = float((model.decide(proba) == y.to_numpy()).mean())
     own = proba[np.arange(len(y)), [model.classes_.tolist().index(label) for label in y]]
-    assert f"accuracy {right:.4f}, log loss {-np.log(own).mean():.4f} when each row is left out" in model._repr_html_()
+    return f"accuracy {right:.4f}, log loss {-np.log(own).mean():.4f} when each row is left out"
+
+
+@pytest.mark.parametrize("model", [KDB(), GeneralNetwork()], ids=repr)
+def test_how_good_is_what_leave_one_out_says(model):
+    X, y = odd_rows()
+    assert how_good(model.fit(X, y), X, y) in model._repr_html_()
+
+
+@pytest.mark.parametrize("model", [KDB(), GeneralNetwork()], ids=repr)
+def test_of_a_row_of_weight_two_one_is_left_out(model):
+    X, y = odd_rows()
+    X = X.drop(columns="z")
+    twice, labels = pd.concat([X, X[:30]]), pd.concat([y, y[:30]])
+    said = how_good(clone(model).fit(twice, labels), twice, labels)
+    assert said in model.fit(X, y, sample_weight=[2] * 30 + [1] * 30)._repr_html_()
 
 
 def test_a_model_without_its_rows_says_how_to_ask():
