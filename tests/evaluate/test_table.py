@@ -57,8 +57,8 @@ def test_latex_is_escaped_and_has_rules():
 
 def test_html_is_escaped():
     page = ODD._repr_html_()
-    assert re.search('<td style="[^"]*text-align: left">&lt;none&gt;</td>', page)
-    assert re.search('<td style="[^"]*text-align: right">12,345</td>', page)
+    assert re.search('<td style="[^"]*text-align: left[^"]*">&lt;none&gt;</td>', page)
+    assert re.search('<td style="[^"]*text-align: right[^"]*">12,345</td>', page)
     assert page.endswith(">a note &amp; more</div>")
 
 
