@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.decisions import plain_data, questions, sensitivity, solving
+from tanager.decisions.display import decisions_html
 from tanager.decisions.order import decision_order, remembered
 from tanager.decisions.policy import Policy, Solution
 from tanager.errors import DataError, SchemaMismatch, nearest
@@ -907,6 +908,9 @@ class DecisionNetwork:
         ]
         n = len(self._utilities)
         return f"<DecisionNetwork of {', '.join(parts)} and {n} utilit{'y' if n == 1 else 'ies'}>"
+
+    def _repr_html_(self) -> str:
+        return decisions_html(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw it; see ``tanager.plot_decisions``.

@@ -346,6 +346,13 @@ class CountsClassifier(Classifier):
         return self._answers(fresh=True).view.form
 
     @property
+    def knows_structure(self) -> bool:
+        """Whether the structure for all rows is learned already, so that asking for it costs nothing."""
+        warm = self._warm_up
+        counted = warm is None or warm.counted == warm.n_rows
+        return self.knows_columns and counted and self._answering.is_current(self, fresh=True)
+
+    @property
     def view_(self) -> View:
         """The structure bound to the counts, before options lay anything around it."""
         self.check_fitted()
