@@ -578,21 +578,25 @@ bool finish(const double *m, const double *e, int k, double qualified, bool log_
     return true;
 }
 
-void ScoringPlan::parts(const int *slot, std::vector<double> &out) const {
+std::size_t ScoringPlan::n_parts() const { return (members.size() + terms.size()) * std::size_t(store.k); }
+
+void ScoringPlan::parts(const Codes &codes, double *out) const {
     const int k = store.k;
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> none(k, 0.0), prior(k);
+    const std::vector<double> none(k, 0.0);
+    std::vector<double> prior(k);
+    std::vector<int> slot(store.n);
     class_prior(store, estimate, nullptr, prior.data());
-    out.assign((members.size() + terms.size()) * k, nan);
-    for (std::size_t q = 0; q < members.size(); ++q) {
-        std::vector<double> value(k);
-        if (joint_value(*this, members[q], slot, none.data(), 0, prior.data(), value.data()))
-            std::copy(value.begin(), value.end(), out.begin() + q * k);
-    }
-    for (std::size_t t = 0; t < terms.size(); ++t) {
-        std::vector<double> value(k);
-        if (term_value(store, estimate, terms, terms[t], slot, nullptr, 0, value.data()))
-            std::copy(value.begin(), value.end(), out.begin() + (members.size() + t) * k);
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) {
+        slots.read(codes, r, slot.data());
+        for (const Member &member : members) {
+            if (!joint_value(*this, member, slot.data(), none.data(), 0, prior.data(), out)) std::fill_n(out, k, nan);
+            out += k;
+        }
+        for (const Term &term : terms) {
+            if (!term_value(store, estimate, terms, term, slot.data(), nullptr, 0, out)) std::fill_n(out, k, nan);
+            out += k;
+        }
     }
 }
 

@@ -63,6 +63,7 @@ from tanager.errors import SchemaMismatch as SchemaMismatch
 from tanager.export.onnx import to_onnx as to_onnx
 from tanager.export.sql import to_sql as to_sql
 from tanager.learning.changes import nearest_changes as nearest_changes
+from tanager.learning.explanations import Explanations as Explanations
 from tanager.learning.nomogram import nomogram as nomogram
 from tanager.learning.recut_option import Recut as Recut
 from tanager.learning.structure_change import Hoeffding as Hoeffding
