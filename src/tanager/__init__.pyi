@@ -64,6 +64,8 @@ from tanager.export.onnx import to_onnx as to_onnx
 from tanager.export.sql import to_sql as to_sql
 from tanager.learning.changes import nearest_changes as nearest_changes
 from tanager.learning.explanations import Explanations as Explanations
+from tanager.learning.importance import Importance as Importance
+from tanager.learning.importance import importance as importance
 from tanager.learning.nomogram import nomogram as nomogram
 from tanager.learning.recut_option import Recut as Recut
 from tanager.learning.structure_change import Hoeffding as Hoeffding

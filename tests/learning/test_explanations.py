@@ -88,7 +88,7 @@ def test_answers_and_rivals_of_every_row_are_those_of_one():
 def test_a_model_that_has_learned_since_says_so():
     model, X = fitted()
     found = model.explain(X[:3])
-    model.partial_fit(X[:30], ["low"] * 30)
+    model.partial_fit(X[:30], ["low", "mid", "top"] * 10)
     with pytest.raises(DataError, match="Explain them again"):
         found[0]
     assert np.isfinite(found.contributions).all()
