@@ -77,9 +77,12 @@ from tanager.persist import save as save
 from tanager.plot import network_text as network_text
 from tanager.plot import plot_anytime as plot_anytime
 from tanager.plot import plot_decisions as plot_decisions
+from tanager.plot import plot_explanation as plot_explanation
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_half_lives as plot_half_lives
+from tanager.plot import plot_importance as plot_importance
 from tanager.plot import plot_network as plot_network
+from tanager.plot import plot_nomogram as plot_nomogram
 from tanager.plot import plot_tree as plot_tree
 from tanager.scoring.staged import AnytimeAnswer as AnytimeAnswer
 from tanager.streams.detectors import DDM as DDM

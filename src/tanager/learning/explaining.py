@@ -200,8 +200,7 @@ def _explain_many(model: CountsClassifier, query: Query, proba: np.ndarray, answ
         probability=proba[:, codes],
         against=names[theirs],
         answer=names[chosen],
-        row=source,
-        cells=source.cells,
+        source=source,
         numbers=rows,
     )
 
@@ -217,7 +216,8 @@ class _Source:
     rival: np.ndarray
     log_odds: np.ndarray
 
-    def __call__(self, r: int) -> Explanation:
+    def row(self, r: int) -> Explanation:
+        """One row, with all its parts."""
         one, then = slice(r, r + 1), float(self.log_odds[r])
         pair = int(self.chosen[r]), int(self.rival[r])
         found = _explain_one(self.model, self.query.part(one), self.proba[one], *pair)
@@ -229,19 +229,40 @@ class _Source:
         """The cells of a row in words."""
         return shown_cells(self.model, self.query.part(slice(r, r + 1)))
 
+    def ranks(self, rows: np.ndarray) -> np.ndarray:
+        """How high cells are; numbers without bins by their order among these rows."""
+        query, schema = self.query.part(rows), self.model.counts_.schema
+        out = np.full(query.codes.shape, np.nan)
+        for i, column in enumerate(schema.columns):
+            codes = query.codes[:, i].astype(float)
+            if column.kind in ("numeric", "ordinal") and column.n_values > 1:
+                out[:, i] = np.where(codes < column.n_values, codes / (column.n_values - 1), np.nan)
+        for at, name in enumerate(self.model.memory.number_names if query.numbers is not None else ()):
+            assert query.numbers is not None
+            values, places = np.unique(query.numbers[:, at], return_inverse=True)
+            rank = places.ravel() / max(1, int(np.count_nonzero(~np.isnan(values))) - 1)
+            out[:, schema.names.index(name)] = np.where(np.isnan(query.numbers[:, at]), np.nan, rank)
+        return out
+
 
 @dataclass(frozen=True)
 class _Told:
     """Explanations that were made one by one."""
 
     rows: list[Explanation]
+    columns: tuple[str, ...]
 
-    def __call__(self, r: int) -> Explanation:
+    def row(self, r: int) -> Explanation:
+        """One row, with all its parts."""
         return self.rows[r]
 
     def cells(self, r: int) -> dict[str, Any]:
         """The cells of a row in words."""
         return self.rows[r].values
+
+    def ranks(self, rows: np.ndarray) -> np.ndarray:
+        """No order is known."""
+        return np.full((len(rows), len(self.columns)), np.nan)
 
 
 def explain_each(model: Any, X: Any, answer: Any, against: Any, one: Callable[..., Explanation]) -> Explanations:
@@ -255,7 +276,6 @@ def explain_each(model: Any, X: Any, answer: Any, against: Any, one: Callable[..
         [own if own.answer == label else one(row, label, against if label in others else None) for label in labels]
         for row, own in zip(rows, answers, strict=True)
     ]
-    told = _Told(answers)
     names = tuple(dict.fromkeys(name for own in answers for name in own.values))
     shape = len(rows), len(labels)
     columns = np.array([[[own.columns.get(name, 0.0) for own in line] for name in names] for line in found])
@@ -274,7 +294,6 @@ def explain_each(model: Any, X: Any, answer: Any, against: Any, one: Callable[..
         **numbers,
         against=rivals,
         answer=said,
-        row=told,
-        cells=told.cells,
+        source=_Told(answers, names),
         numbers=np.arange(len(rows)),
     )

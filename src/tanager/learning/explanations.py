@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, overload
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, overload
 
 import numpy as np
 
 from tanager.scoring.explain import Explanation
+from tanager.shortcuts import public
+
+
+class RowSource(Protocol):
+    """What knows more about the rows that were explained, by their numbers in the table."""
+
+    def row(self, r: int) -> Explanation:
+        """The explanation of one row, with all its parts."""
+        ...
+
+    def cells(self, r: int) -> dict[str, Any]:
+        """The cells of a row in words, by column."""
+        ...
+
+    def ranks(self, rows: np.ndarray) -> np.ndarray:
+        """How high the cells of ordered columns are, from 0 to 1, (rows, columns); NaN where there is no order."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,9 +73,8 @@ class Explanations(Sequence[Explanation]):
     probability: np.ndarray
     against: np.ndarray
     answer: np.ndarray
-    row: Callable[[int], Explanation] = field(repr=False)  # by its number in the table
-    cells: Callable[[int], dict[str, Any]] = field(repr=False)  # of a row, by column
-    numbers: np.ndarray = field(repr=False)  # of our rows, in the table
+    source: RowSource
+    numbers: np.ndarray  # of our rows, in the table
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -70,9 +86,8 @@ class Explanations(Sequence[Explanation]):
     def __getitem__(self, which: int | slice) -> Explanation | Explanations:
         """The explanation of one row, or those of some."""
         if not isinstance(which, slice):
-            return self.row(int(self.numbers[which]))
-        arrays = {name: getattr(self, name)[which] for name in (*_BY_ROW, "answer", "numbers")}
-        return Explanations(columns=self.columns, classes=self.classes, row=self.row, cells=self.cells, **arrays)
+            return self.source.row(int(self.numbers[which]))
+        return replace(self, **{name: getattr(self, name)[which] for name in _BY_ROW})
 
     def __iter__(self) -> Iterator[Explanation]:
         return (self[r] for r in range(len(self)))
@@ -92,6 +107,10 @@ class Explanations(Sequence[Explanation]):
         rows = np.maximum(1, np.isfinite(finite).sum(axis=0))
         means = (np.nansum(finite, axis=0) / rows).tolist()
         return dict(sorted(zip(self.columns, means, strict=True), key=lambda item: -item[1]))
+
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw them; see ``tanager.plot_explanation``."""
+        return public("plot_explanation")(self, path, **options)
 
     @property
     def _place(self) -> np.ndarray:
@@ -124,7 +143,7 @@ class Explanations(Sequence[Explanation]):
 
     def _long(self) -> dict[str, Any]:
         n_rows, n, k = self.contributions.shape
-        shown = [self.cells(int(r)) for r in self.numbers]
+        shown = [self.source.cells(int(r)) for r in self.numbers]
         return {
             "row": np.repeat(self.numbers, n * k),
             "class": list(self.classes) * (n_rows * n),
@@ -135,4 +154,4 @@ class Explanations(Sequence[Explanation]):
         }
 
 
-_BY_ROW = ("contributions", "prior", "log_odds", "probability", "against")
+_BY_ROW = ("contributions", "prior", "log_odds", "probability", "against", "answer", "numbers")

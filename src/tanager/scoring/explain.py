@@ -23,6 +23,7 @@ import numpy as np
 
 from tanager.counts.block import Query
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums, SumOfProducts
+from tanager.shortcuts import public
 
 if TYPE_CHECKING:
     from tanager.scoring.view import View
@@ -65,6 +66,10 @@ class Explanation:
         for part in self.parts:
             total[part.column] = total.get(part.column, 0.0) + part.log_odds
         return dict(sorted(total.items(), key=lambda item: -abs(item[1])))
+
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_explanation``."""
+        return public("plot_explanation")(self, path, **options)
 
     def __str__(self) -> str:
         names = {column: f"{column} = {self.values[column]}" for column in self.columns}
