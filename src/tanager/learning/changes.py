@@ -46,6 +46,7 @@ def nearest_changes(
     fixed: Iterable[str] = (),
     costs: Mapping[str, float] | None = None,
     max_columns: int = 2,
+    max_rows: int | None = None,
 ) -> list[Change]:
     """The changes of a row that turn the model's answer at the least cost, those with the largest gain first.
 
@@ -71,6 +72,8 @@ def nearest_changes(
         What it costs to change a column, above 0; 1 for those that are not named. With all 1, the fewest columns.
     max_columns : int, default=2
         How many columns may change at most.
+    max_rows : int, default=None
+        How many rows the model may be asked for; more are refused. Default: two million.
 
     Examples
     --------
@@ -85,13 +88,14 @@ def nearest_changes(
     """
     check_row(row, "nearest_changes")
     check_whole("max_columns", max_columns, 1)
+    check_whole("max_rows", max_rows, 1, or_none=True)
     before = np.asarray(model.predict_proba([dict(row)]))
     answer = model.decide(before).tolist()[0]
     _check_wanted(model, answer, wanted)
     known = model.encoder_.schema.name_set
     allowed = (known if columns is None else _checked("columns", columns, known)) - _checked("fixed", fixed, known)
     grid = _Grid.of(model, row, allowed, _checked_costs(costs, known))
-    for cost, sets in grid.by_cost(max_columns):
+    for cost, sets in grid.by_cost(max_columns, MAX_ROWS if max_rows is None else max_rows):
         if found := _turning(model, grid, sets, cost, before[0], answer, wanted):
             return sorted(found, key=lambda change: -change.gain)
     return []
@@ -142,7 +146,7 @@ class _Grid:
             shown[column.name] = ["", *(str(column.describe(code)) for code in others)]
         return cls(cells, shown, tuple(name for name in schema.names if len(shown[name]) > 1), costs)
 
-    def by_cost(self, max_columns: int) -> Iterator[tuple[float, list[Columns]]]:
+    def by_cost(self, max_columns: int, max_rows: int) -> Iterator[tuple[float, list[Columns]]]:
         """All sets of columns that cost the same, the cheapest first; refused once there are too many rows to try."""
         own = [float(self.costs.get(name, 1.0)) for name in self.columns]
         n_values = [len(self.shown[name]) - 1 for name in self.columns]
@@ -154,18 +158,18 @@ class _Grid:
             while waiting and isclose(waiting[0][0], cost):
                 sets.append(heappop(waiting)[1])
             n_rows += sum(prod(n_values[i] for i in which) for which in sets)
-            self._check_size(len(sets[-1]), n_rows)
+            self._check_size(len(sets[-1]), n_rows, max_rows)
             yield cost, sets
             for which in sets:  # each larger set is reached once, from the one without its last column
                 for i in range(which[-1] + 1, len(own) if len(which) < max_columns else 0):
                     heappush(waiting, (fsum(own[j] for j in (*which, i)), (*which, i)))
-                self._check_size(len(which) + 1, len(waiting))
+                self._check_size(len(which) + 1, len(waiting), max_rows)
 
-    def _check_size(self, size: int, n_rows: int) -> None:
-        if n_rows > MAX_ROWS:
+    def _check_size(self, size: int, n_rows: int, max_rows: int) -> None:
+        if n_rows > max_rows:
             raise OptionError(
                 f"changing {size} of {len(self.columns)} columns gives {n_rows:,} rows or more, and at most "
-                f"{MAX_ROWS:,} are tried. Name the columns that may change: columns=[...]."
+                f"{max_rows:,} are tried. Name the columns that may change: columns=[...]."
             )
 
     def rows(self, sets: list[Columns]) -> Iterator[np.ndarray]:

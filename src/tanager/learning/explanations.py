@@ -108,6 +108,19 @@ class Explanations(Sequence[Explanation]):
         means = (np.nansum(finite, axis=0) / rows).tolist()
         return dict(sorted(zip(self.columns, means, strict=True), key=lambda item: -item[1]))
 
+    def reasons(self, top: int = 3) -> list[str]:
+        """For each row the columns that add most to its answer, in words: ``"sky = rain (+2.40); wind = no (+0.10)"``.
+
+        Columns that are missing in a row are left out.
+        """
+        strongest = np.argsort(-np.nan_to_num(np.abs(self.of_answers), posinf=np.inf), axis=1, kind="stable")
+        return [
+            _in_words(self.source.cells(r), [(self.columns[i], values[i]) for i in order], top)
+            for r, order, values in zip(
+                self.numbers.tolist(), strongest.tolist(), self.of_answers.tolist(), strict=True
+            )
+        ]
+
     def plot(self, path: Any = None, **options: Any) -> Any:
         """Draw them; see ``tanager.plot_explanation``."""
         return public("plot_explanation")(self, path, **options)
@@ -130,9 +143,10 @@ class Explanations(Sequence[Explanation]):
         """
         import pandas as pd
 
-        return pd.DataFrame(self._long() if long else self._wide(), index=None if long else pd.Index(self.numbers))
+        return pd.DataFrame(self._long() if long else self.to_columns(), index=None if long else pd.Index(self.numbers))
 
-    def _wide(self) -> dict[Any, Any]:
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Columns of a table with a line for each row, as in ``to_frame``."""
         rows, place = np.arange(len(self)), self._place
         first = {name: getattr(self, name)[rows, place] for name in ("against", "probability", "log_odds", "prior")}
         values = self.of_answers
@@ -140,6 +154,22 @@ class Explanations(Sequence[Explanation]):
             (name if name not in ("answer", *first) else f"column {name}"): values[:, i]
             for i, name in enumerate(self.columns)
         }
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Plain data, ready for JSON: for each row answer, against, probability, log_odds and prior, and its columns
+        with their values and what they add, the largest first. Columns that are missing are left out."""
+        out = []
+        fields = ("answer", "against", "probability", "log_odds", "prior")
+        table = self.to_columns()
+        for r, (values, *own) in enumerate(
+            zip(self.of_answers, *(table[name].tolist() for name in fields), strict=True)
+        ):
+            cells = self.source.cells(int(self.numbers[r]))
+            order = np.argsort(-np.abs(values), kind="stable").tolist()
+            parts = [(self.columns[i], float(values[i])) for i in order if values[i] or cells[self.columns[i]] != "?"]
+            said = [{"column": name, "value": cells[name], "log_odds": value} for name, value in parts]
+            out.append(dict(zip(fields, own, strict=True)) | {"columns": said})
+        return out
 
     def _long(self) -> dict[str, Any]:
         n_rows, n, k = self.contributions.shape
@@ -152,6 +182,11 @@ class Explanations(Sequence[Explanation]):
             "value": [row[name] for row in shown for name in self.columns for _ in range(k)],
             "contribution": self.contributions.ravel(),
         }
+
+
+def _in_words(cells: dict[str, Any], effects: list[tuple[str, float]], top: int) -> str:
+    known = [(name, value) for name, value in effects if value or cells[name] != "?"]
+    return "; ".join(f"{name} = {cells[name]} ({value:+.2f})" for name, value in known[:top])
 
 
 _BY_ROW = ("contributions", "prior", "log_odds", "probability", "against", "answer", "numbers")
