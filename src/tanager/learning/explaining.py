@@ -14,7 +14,8 @@ from tanager.encoding.frames import is_pandas
 from tanager.errors import DataError, OptionError, nearest
 from tanager.learning.explanations import Explanations
 from tanager.scoring.explain import Explanation, Part
-from tanager.scoring.explain_rows import explain_rows
+from tanager.scoring.explain_rows import Explained, explain_rows
+from tanager.scoring.scorer import Scorer
 
 if TYPE_CHECKING:
     from tanager.learning.classifier import Classifier
@@ -153,14 +154,15 @@ def check_pair(model: Classifier, answer: Any, against: Any) -> None:
 
 def rivals_of(model: Classifier, proba: np.ndarray, against: Any) -> Rivals:
     """The class that each class is set against in every row: ``against``, or else the most probable other."""
+    rival, other = _rival_and_other(model, proba, against)
+    return np.where(np.arange(proba.shape[1]) == rival[:, None], other[:, None], rival[:, None])
+
+
+def _rival_and_other(model: Classifier, proba: np.ndarray, against: Any) -> tuple[np.ndarray, np.ndarray]:
+    """In every row the class that all others are set against, and the class that this one is set against."""
     likely = np.argsort(-proba, axis=1, kind="stable")
-    rivals = np.repeat(likely[:, :1], proba.shape[1], axis=1)
-    rows = np.arange(len(proba))
-    if against is not None:
-        rivals[:] = model.class_codes[against]
-    own = rivals == np.arange(proba.shape[1])
-    other = np.where(likely[:, 0] == rivals[rows, 0], likely[:, 1], likely[:, 0])  # the first class that is no rival
-    return np.where(own, other[:, None], rivals)
+    rival = likely[:, 0] if against is None else np.full(len(proba), model.class_codes[against])
+    return rival, np.where(likely[:, 0] == rival, likely[:, 1], likely[:, 0])
 
 
 def chosen_classes(model: Classifier, proba: np.ndarray, answer: Any, against: Any) -> np.ndarray:
@@ -181,9 +183,13 @@ def _explain_many(model: CountsClassifier, query: Query, proba: np.ndarray, answ
     check_pair(model, answer, against)
     labels = model.classes_.tolist()
     rivals, chosen = rivals_of(model, proba, against), chosen_classes(model, proba, answer, against)
-    codes = np.arange(len(labels)) if answer is None else chosen[:1] if len(chosen) else np.zeros(1, dtype=np.intp)
-    ours, theirs = np.broadcast_to(codes, (len(query), len(codes))), rivals[:, codes]
-    prior, columns = explain_rows(model.scorer_, query, ours, theirs)
+    if answer is None:
+        codes = np.arange(len(labels))
+        prior, columns = _every_class(model.scorer_, query, *_rival_and_other(model, proba, against), len(labels))
+    else:
+        codes = np.array([model.class_codes[answer]])
+        prior, columns = explain_rows(model.scorer_, query, chosen[:, None], rivals[:, codes])
+    theirs = rivals[:, codes]
     with np.errstate(invalid="ignore"):
         log_odds = prior + columns.sum(axis=1)
     names = np.empty(len(labels), dtype=object)
@@ -203,6 +209,19 @@ def _explain_many(model: CountsClassifier, query: Query, proba: np.ndarray, answ
         source=source,
         numbers=rows,
     )
+
+
+def _every_class(scorer: Scorer, query: Query, rival: np.ndarray, other: np.ndarray, k: int) -> Explained:
+    """All classes against the rival of their row; the rival mirrors the class that it is set against itself."""
+    rows = np.arange(len(query))
+    rest = np.tile(np.arange(k), (len(query), 1))[np.arange(k) != rival[:, None]].reshape(len(query), k - 1)
+    prior, columns = np.empty((len(query), k)), np.empty((*query.codes.shape, k))
+    found = explain_rows(scorer, query, rest, np.repeat(rival[:, None], k - 1, axis=1))
+    np.put_along_axis(prior, rest, found[0], axis=1)
+    np.put_along_axis(columns, rest[:, None, :], found[1], axis=2)
+    prior[rows, rival] = -prior[rows, other]
+    columns[rows, :, rival] = -columns[rows, :, other]
+    return prior, columns
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from tanager.errors import DataError, OptionError, nearest
 from tanager.learning.explanations import Explanations
 from tanager.plot.bars import AGAINST, FOR, TOP, cell_text, largest, lined_panel, shortened, signed
-from tanager.plot.figure import FAINT, INK, QUIET, Path, add_title, save_figure
+from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, Path, add_title, save_figure
 from tanager.scoring.explain import Explanation
 
 MOST_POINTS = 400  # of a strip; of more rows, so many are drawn
@@ -31,7 +31,8 @@ def plot_explanation(
     possible.
 
     Many rows: a strip for each column, by the mean size of what it adds, with a point for each row (of at most 400).
-    Points of columns with an order are dark where the value is low, and light where it is high.
+    Points of columns with an order are dark where the value is low, and light where it is high; those of other columns
+    are turquoise.
 
     Parameters
     ----------
@@ -178,7 +179,9 @@ def _draw_rows(told: Explanations, path: Path | None, answer: Any, top: int, tit
     axes.axvline(0, color=INK, lw=0.8, zorder=1)
     axes.annotate("mean size", (1.02, -0.75), xycoords=("axes fraction", "data"), fontsize=7, color=QUIET, va="bottom")
     axes.set_xlabel(what, fontsize=9, color=INK)
-    hint = "points of ordered columns: dark low, light high; grey: no order"
+    hint = "points of ordered columns: dark low, light high"
+    if np.isnan(ranks[:, shown]).all(axis=0).any():
+        hint += "; turquoise: no order"
     if len(drawn) < len(told):
         hint = f"{len(drawn)} of {len(told):,} rows drawn; {hint}"
     figure.text(0.5, 0.08 / figure.get_figheight(), hint, ha="center", va="bottom", fontsize=8, color=QUIET)
@@ -212,9 +215,10 @@ def _swarm(x: np.ndarray) -> np.ndarray:
 
 
 def _shades(rank: np.ndarray) -> np.ndarray:
-    """From dark blue to yellow, which differ in lightness too; grey where there is no order."""
+    """From dark blue to yellow, which differ in lightness too; turquoise where there is no order."""
     from matplotlib import colormaps
+    from matplotlib.colors import to_rgba
 
     colours = colormaps["cividis"](np.where(np.isnan(rank), 0.0, rank))
-    colours[np.isnan(rank)] = (0.55, 0.6, 0.65, 1.0)
+    colours[np.isnan(rank)] = to_rgba(COLOURS[-1])
     return np.asarray(colours)
