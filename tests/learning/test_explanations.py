@@ -1,6 +1,7 @@
 """Rows in every form are explained alike, and explanations can be indexed, sliced, copied and made into frames."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from registry import small_table
 from tanager import AODE, TAN, Explanations, NaiveBayes
 from tanager.errors import DataError
 from tanager.learning.explaining import as_table
+from tanager.scoring import explain_rows
 
 NAMES = [f"x{i}" for i in range(5)]
 
@@ -107,3 +109,15 @@ def test_what_is_a_row_and_what_a_table():
     assert as_table({}) == [{}]
     assert as_table(("x", None)) == [["x", None]]
     assert as_table(np.array([1, 2])).shape == (1, 2)
+
+
+def test_members_without_a_weight_do_not_send_rows_the_slow_way(monkeypatch):
+    """A weight of zero once made every row of a sum go one by one."""
+    model, X = fitted(AODE())
+    view = model.scorer_
+    weighted = view.with_form(replace(view.form, weight=(0.0, *view.form.weight[1:])))
+    query, pair = model.encode(X[:5]), (np.zeros((5, 1), dtype=int), np.ones((5, 1), dtype=int))
+    expected = explain_rows.one_by_one(weighted, query, *pair)
+    monkeypatch.setattr(explain_rows, "one_by_one", None)
+    for own, other in zip(weighted.explain_rows(query, *pair), expected, strict=True):
+        np.testing.assert_allclose(own, other, atol=1e-9)

@@ -160,42 +160,47 @@ class _InTerms:
         self, form: SumOfProducts, query: Query, values: np.ndarray, answer: np.ndarray, against: np.ndarray
     ) -> np.ndarray:
         """The log-odds of a sum of products, shared out over its members and theirs over columns."""
-        factors = self._factors(form, values)  # (rows, members, columns, classes)
-        silent = np.isnan(values[:, : self.n_members])
-        own = np.where(silent, -np.inf, factors.sum(axis=2))
-        whole = np.logaddexp.reduce(own, axis=1)[:, None]
+        rows = np.arange(len(values))
+        factors = self._factors(form, values)
+        silent = np.isnan(values[:, : self.n_members]).transpose(2, 0, 1) | (np.array(form.weight) <= 0)
+        own = np.where(silent, -np.inf, factors.sum(axis=3))
+        whole = np.logaddexp.reduce(own, axis=2)
         columns = np.empty((len(values), self.n, answer.shape[1]))
         for p in range(answer.shape[1]):
-            pair = answer[:, p], against[:, p]
-            shares = _shares(_of_pair(own, *pair), _of_pair(whole, *pair))
-            ours, theirs = _of_pair(factors, *pair)
-            columns[:, :, p] = (shares[:, None, :] @ (ours - theirs))[:, 0]
-        nobody = np.isneginf(whole).all(axis=(1, 2))
+            ours, theirs = (answer[:, p], rows), (against[:, p], rows)
+            shares = _shares((own[ours], own[theirs]), (whole[ours][:, None], whole[theirs][:, None]))
+            columns[:, :, p] = (shares[:, None, :] @ (factors[ours] - factors[theirs]))[:, 0]
+        nobody = np.asarray(np.isneginf(whole).all(axis=0))
         if form.otherwise is not None and nobody.any():
             other = _InTerms(self.view.with_form(form.otherwise))
             columns[nobody] = other.columns(query.part(nobody), answer[nobody], against[nobody])
         return columns
 
     def _factors(self, form: SumOfProducts, values: np.ndarray) -> np.ndarray:
-        """The logs of all factors, 0 where there is none; P(y, x_s) times its weight is at the first super-parent."""
-        out = np.zeros((len(values), self.n_members, self.n, self.k))
-        logs = np.log(values)
-        logs[:, : self.n_members] += np.log(np.array(form.weight))[:, None]
-        q, j, place = self._read
-        out[:, q, j] = np.where(np.isnan(logs), 0.0, logs)[:, place]
-        return out
+        """The logs of all factors, (classes, rows, members, columns), 0 where there is none.
+
+        P(y, x_s) times its weight is at the first super-parent.
+        """
+        n_rows, n_parts, _ = values.shape
+        logs = np.zeros((self.k, n_rows, n_parts + 1))  # the last stands for all that is not there
+        np.log(values.transpose(2, 0, 1), out=logs[:, :, :-1])
+        np.copyto(logs, 0.0, where=np.isnan(logs))
+        logs[:, :, : self.n_members] += np.log([weight if weight > 0 else 1.0 for weight in form.weight])
+        found = np.take(logs, self._read, axis=2, mode="clip")
+        return found.reshape(self.k, n_rows, self.n_members, self.n)
 
     @cached_property
-    def _read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Member and column of every factor of a sum, and its place in the values."""
+    def _read(self) -> np.ndarray:
+        """For every member and column of a sum, the place of their factor among the values; the last where none is."""
         form = self.form
         assert isinstance(form, SumOfProducts)
-        columns = range(self.n) if form.children is None else form.children
-        read = [(q, s[0], q) for q, s in enumerate(form.members)]
+        place = np.full((self.n_members, self.n), self.n_members + len(self.places), dtype=np.intp)
         for q, s in enumerate(form.members):
-            read += [(q, j, self.n_members + self.places[j, s]) for j in columns if j not in s]
-        member, column, place = (np.array(numbers, dtype=np.intp) for numbers in zip(*read, strict=True))
-        return member, column, place
+            place[q, s[0]] = q
+            for j in range(self.n) if form.children is None else form.children:
+                if j not in s:
+                    place[q, j] = self.n_members + self.places[j, s]
+        return place.ravel()
 
 
 def _shares(own: tuple[np.ndarray, np.ndarray], whole: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -204,8 +209,3 @@ def _shares(own: tuple[np.ndarray, np.ndarray], whole: tuple[np.ndarray, np.ndar
     mean, all_mean = (np.where(d > 1e-12, -np.expm1(-d) / d, 1.0) for d in (gap, all_gap))
     top = np.maximum(*own)
     return np.where(np.isneginf(top), 0.0, np.exp(top - np.maximum(*whole)) * mean / all_mean)
-
-
-def _of_pair(logs: np.ndarray, answer: np.ndarray, against: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    rows, by_class = np.arange(len(logs)), np.moveaxis(logs, -1, 1)
-    return by_class[rows, answer], by_class[rows, against]
