@@ -75,6 +75,11 @@ def nearest_changes(
     max_rows : int, default=None
         How many rows the model may be asked for; more are refused. Default: two million.
 
+    Returns
+    -------
+    list of Change
+        The changes; each says which columns become what, and what the answer is then.
+
     Examples
     --------
     >>> from tanager import NaiveBayes, nearest_changes

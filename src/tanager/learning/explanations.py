@@ -36,7 +36,7 @@ class Explanations(Sequence[Explanation]):
     ``prior[r, c] + contributions[r, :, c].sum() == log_odds[r, c]``. A column that is missing in a row adds 0. All are
     NaN where both classes are impossible for a row.
 
-    Attributes
+    Parameters
     ----------
     columns : tuple of str
         The columns of the model, in the order of the second axis of ``contributions``.
@@ -50,6 +50,10 @@ class Explanations(Sequence[Explanation]):
         The class that each class is set against: by default the most probable other.
     answer : array of shape (n_rows,)
         The class that the explanation of a single row is about: by default the prediction.
+    source : RowSource
+        What explains single rows and shows their cells.
+    numbers : array of shape (n_rows,)
+        The numbers of the rows in the table that was explained.
 
     Examples
     --------
@@ -102,7 +106,13 @@ class Explanations(Sequence[Explanation]):
         return np.asarray(self.contributions[np.arange(len(self)), :, self._place])
 
     def mean_effects(self) -> dict[str, float]:
-        """The mean size of what each column adds to the answers, largest first: how much it moves them."""
+        """How much each column moves the answers: the mean size of what it adds to them.
+
+        Returns
+        -------
+        dict
+            Column to mean, largest first.
+        """
         finite = np.where(np.isfinite(self.of_answers), np.abs(self.of_answers), np.nan)
         rows = np.maximum(1, np.isfinite(finite).sum(axis=0))
         means = (np.nansum(finite, axis=0) / rows).tolist()
@@ -112,6 +122,16 @@ class Explanations(Sequence[Explanation]):
         """For each row the columns that add most to its answer, in words: ``"sky = rain (+2.40); wind = no (+0.10)"``.
 
         Columns that are missing in a row are left out.
+
+        Parameters
+        ----------
+        top : int, default=3
+            How many columns at most.
+
+        Returns
+        -------
+        list of str
+            One text for each row.
         """
         strongest = np.argsort(-np.nan_to_num(np.abs(self.of_answers), posinf=np.inf), axis=1, kind="stable")
         return [
@@ -122,7 +142,20 @@ class Explanations(Sequence[Explanation]):
         ]
 
     def plot(self, path: Any = None, **options: Any) -> Any:
-        """Draw them; see ``tanager.plot_explanation``."""
+        """Draw them; see ``tanager.plot_explanation``.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            Where to write the picture; .png, .svg or .pdf.
+        **options : object
+            Options of ``tanager.plot_explanation``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         return public("plot_explanation")(self, path, **options)
 
     @property
@@ -140,13 +173,24 @@ class Explanations(Sequence[Explanation]):
             False: a line for each row, about its answer: answer, against, probability, log_odds, prior, and then what
             every column adds. True: a line for each row, class and column: row, class, against, column, value,
             contribution.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
         """
         import pandas as pd
 
         return pd.DataFrame(self._long() if long else self.to_columns(), index=None if long else pd.Index(self.numbers))
 
     def to_columns(self) -> dict[str, np.ndarray]:
-        """Columns of a table with a line for each row, as in ``to_frame``."""
+        """Columns of a table with a line for each row, as in ``to_frame``.
+
+        Returns
+        -------
+        dict
+            Name to array.
+        """
         rows, place = np.arange(len(self)), self._place
         first = {name: getattr(self, name)[rows, place] for name in ("against", "probability", "log_odds", "prior")}
         values = self.of_answers
@@ -156,8 +200,14 @@ class Explanations(Sequence[Explanation]):
         }
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Plain data, ready for JSON: for each row answer, against, probability, log_odds and prior, and its columns
-        with their values and what they add, the largest first. Columns that are missing are left out."""
+        """Plain data, ready for JSON.
+
+        Returns
+        -------
+        list of dict
+            For each row answer, against, probability, log_odds and prior, and its columns with their values and what
+            they add, the largest first. Columns that are missing are left out.
+        """
         out = []
         fields = ("answer", "against", "probability", "log_odds", "prior")
         table = self.to_columns()

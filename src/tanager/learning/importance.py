@@ -27,7 +27,7 @@ SMALLEST = 1e-15  # that a probability counts as, in a log loss
 class Importance:
     """By how much the log loss of rows rises where a column is not known, the largest rise first.
 
-    Attributes
+    Parameters
     ----------
     columns : tuple of str
         The columns, the one that matters most first.
@@ -39,6 +39,17 @@ class Importance:
         An interval around each mean, of the level ``confidence``.
     log_loss, n_rows : float
         The log loss with all columns, and how many rows there were (the sum of their weights).
+    confidence : float
+        The level of the intervals.
+
+    Examples
+    --------
+    >>> from tanager import NaiveBayes, importance
+    >>> X = {"sky": ["sun", "sun", "rain", "rain"] * 5, "wind": ["no", "yes", "no", "yes"] * 5}
+    >>> y = ["play", "play", "stay", "stay"] * 5
+    >>> found = importance(NaiveBayes().fit(X, y), X, y)
+    >>> found.columns, found.increase.round(4).tolist()
+    (('sky', 'wind'), [0.6878, -0.0091])
     """
 
     columns: tuple[str, ...]
@@ -51,14 +62,33 @@ class Importance:
     confidence: float
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a line for each column."""
+        """As a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A line for each column: increase, error, low, high.
+        """
         import pandas as pd
 
         numbers = {name: getattr(self, name) for name in ("increase", "error", "low", "high")}
         return pd.DataFrame(numbers, index=pd.Index(self.columns, name="column"))
 
     def plot(self, path: Any = None, **options: Any) -> Any:
-        """Draw it; see ``tanager.plot_importance``."""
+        """Draw it; see ``tanager.plot_importance``.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            Where to write the picture; .png, .svg or .pdf.
+        **options : object
+            Options of ``tanager.plot_importance``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         return public("plot_importance")(self, path, **options)
 
     def __str__(self) -> str:
@@ -106,6 +136,7 @@ def importance(
     Returns
     -------
     Importance
+        The rise of the log loss for each column, with intervals; it can be printed and drawn.
 
     Examples
     --------

@@ -38,17 +38,20 @@ def plot_explanation(
     ----------
     explanation : Explanation or Explanations
         What ``model.explain`` gives.
-    path, title
-        As in ``plot_network``.
+    path : str or path, default=None
+        Where to write the picture; .png, .svg or .pdf.
     answer : label, default=None
         Many rows: the class whose log-odds are drawn. Default: of two classes the second; else, for each row, the class
         that it is explained for.
     top : int, default=15
         How many columns are drawn; the others are added up.
+    title : str, default=None
+        A line above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure, which is also written where a path is given.
 
     Examples
     --------

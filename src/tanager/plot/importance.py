@@ -19,14 +19,17 @@ def plot_importance(
     ----------
     importance : Importance
         What ``tanager.importance`` gives.
-    path, title
-        As in ``plot_network``.
+    path : str or path, default=None
+        Where to write the picture; .png, .svg or .pdf.
     top : int, default=15
         How many columns are drawn.
+    title : str, default=None
+        A line above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure, which is also written where a path is given.
 
     Examples
     --------

@@ -39,16 +39,21 @@ def plot_nomogram(
     ----------
     model : CountsClassifier or Nomogram
         A model with a single network, such as NaiveBayes, TAN or FAN; see ``tanager.nomogram``.
-    path, title
-        As in ``plot_network``.
-    row, answer, against
-        As in ``tanager.nomogram``: at the values of the row parents are held.
+    path : str or path, default=None
+        Where to write the picture; .png, .svg or .pdf.
+    row : mapping from column to cell, default=None
+        Whose values are marked, and at whose values parents are held.
+    answer, against : object, default=None
+        The two classes; see ``tanager.nomogram``.
     top : int, default=15
-        How many columns are drawn, those that can matter most; the others are added up on one axis.
+        How many columns are drawn, those that can matter most; the others are added up in words.
+    title : str, default=None
+        A line above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure, which is also written where a path is given.
 
     Examples
     --------

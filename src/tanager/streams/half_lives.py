@@ -20,6 +20,7 @@ from tanager.classifiers.aode import AODE
 from tanager.counts.forgetting import as_decay
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows
+from tanager.encoding.typing import LabelsLike, TableLike, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
 from tanager.estimator import clone
@@ -106,10 +107,10 @@ class HalfLives(Classifier):
     ['20 rows']
     """
 
-    model: Any = None
-    half_lives: Any = (20, 100, 500, 2500, math.inf)
+    model: CountsClassifier | None = None
+    half_lives: Sequence[float] = (20, 100, 500, 2500, math.inf)
     mix: str = "stacking"
-    more_bins: Any = ()
+    more_bins: Sequence[int] = ()
     subspaces: int = 0
     random_state: int | None = 0
     lag: int = 0
@@ -345,7 +346,12 @@ class HalfLives(Classifier):
         self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
 
     def test_then_train(
-        self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, answered: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+        answered: TableLike | None = None,
     ) -> np.ndarray:
         """Answer every row from the rows before it, then learn it; see ``Classifier.test_then_train``."""
         if not self.started:
@@ -402,11 +408,13 @@ class HalfLives(Classifier):
             "the order of rows, and the joint order of two streams is unknown. Merge models that do not forget: AODE()."
         )
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Any:
         """Refused: the weights depend on the order of the rows."""
         raise self._refusal("unlearn rows", "Let old rows fade, or fit on the rows that shall stay.")
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> np.ndarray:
         """Refused: the weights depend on the order of the rows."""
         raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
 
@@ -497,13 +505,43 @@ class HalfLives(Classifier):
     ) -> Explanation | Explanations:
         """Why rows get their answers: log-odds of every column, those of each member times its weight.
 
-        With "fixed-share" the member of the largest weight speaks. ``rule`` lists the weights. Rows are explained one
-        by one; see ``CountsClassifier.explain``.
+        With "fixed-share" the member of the largest weight speaks. ``rule`` lists the weights.
+
+        Parameters
+        ----------
+        X : row or table
+            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+        contrast : pair of labels, default=None
+            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
+
+        Returns
+        -------
+        Explanation or Explanations
+            The parts of the answer of one row, which can be printed; those of several rows, worked out one by one.
         """
         return explain_any(self, X, answer, against, contrast, self._explain_one)
 
     def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
-        """``explain`` for a table of any number of rows: always ``Explanations``."""
+        """``explain`` for a table of any number of rows, one among them.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanations
+            What every column adds in every row.
+        """
         return explain_each(self, X, answer, against, self._explain_one)
 
     def _explain_one(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
@@ -534,7 +572,20 @@ class HalfLives(Classifier):
         )
 
     def plot(self, path: Any = None, **options: Any) -> Any:
-        """Draw which half-life spoke when; see ``tanager.plot_half_lives``."""
+        """Draw which half-life spoke when; see ``tanager.plot_half_lives``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_half_lives``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_half_lives")(self, path, **options)
 
     # --- files --------------------------------------------------------------------------------------------------
