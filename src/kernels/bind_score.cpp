@@ -258,13 +258,10 @@ struct PyPlan {
     void parts(const AnyArray &codes_, const Doubles &out) {
         check_ready();
         const Codes codes = as_codes(codes_, plan.store.n);
-        expect(codes.n_rows == 1, "parts are given for one row");
-        std::vector<int> slot(plan.store.n);
-        std::vector<double> values;
-        plan.slots.read(codes, 0, slot.data());
-        plan.parts(slot.data(), values);
-        expect(out.size() == values.size(), "the output must have one row per member and term");
-        std::copy(values.begin(), values.end(), out.data());
+        expect(out.size() == std::size_t(codes.n_rows) * plan.n_parts(),
+               "the output must have one line per row, member and term");
+        nb::gil_scoped_release release;
+        plan.parts(codes, out.data());
     }
     void term(int number, const AnyArray &codes_, const Doubles &out_, const std::optional<AnyArray> &labels,
               const std::optional<WeightArray> &weights, double unit) {

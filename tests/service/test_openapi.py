@@ -13,6 +13,11 @@ EXAMPLES = {
         {"rows": ROWS[:2], "budget_us": 100, "ids": ["b", "c"]},
         {"columns": ["size"], "rows": [[1], [None]]},
     ],
+    "ExplainRequest": [
+        {"row": ROWS[0], "what_if": {"fixed": ["wild"], "costs": {"size": 2}}},
+        {"rows": ROWS[:2], "answer": "fish", "against": "bird"},
+        {"columns": ["size"], "rows": [[1], [None]]},
+    ],
     "LearnRequest": [
         {"row": ROWS[0], "label": "fish"},
         {"rows": ROWS[:2], "labels": ["fish", "bird"], "weights": [1, 2]},

@@ -61,7 +61,8 @@ from tanager.learning.answering import Answering, Current, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.contest import Contest
-from tanager.learning.explaining import explain
+from tanager.learning.explaining import explain, explain_rows_of
+from tanager.learning.explanations import Explanations
 from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
 from tanager.learning.merge import add_memory, merge_memories
@@ -1070,16 +1071,44 @@ class CountsClassifier(Classifier):
         weights, seconds = check_weights(sample_weight, len(codes)), check_times(times, len(codes))
         return Block(codes, labels, weights, seconds, self._numbers(X))
 
-    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
-        """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
+    def explain(
+        self,
+        X: Row | TableLike,
+        answer: Label | None = None,
+        against: Label | None = None,
+        *,
+        contrast: tuple[Label, Label] | None = None,
+    ) -> Explanation | Explanations:
+        """Why rows get their answers: log-odds of every column, adding up to those of the answer.
 
-        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
-        where ``against`` is the predicted class itself, the next one is explained.
+        By default the predicted class is set against the most probable other; where ``against`` is the predicted class
+        itself, the next one is explained.
 
         Parameters
         ----------
-        row : dict or table of one row
-            What to explain.
+        X : row or table
+            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+        contrast : pair of labels, default=None
+            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
+
+        Returns
+        -------
+        Explanation or Explanations
+            The parts of the answer of one row, which can be printed; those of several rows, worked out together.
+        """
+        return explain(self, X, answer, against, contrast)
+
+    def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
+        """``explain`` for a table of any number of rows, one among them.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain.
         answer : object, default=None
             The class to explain. None: the predicted one.
         against : object, default=None
@@ -1087,10 +1116,25 @@ class CountsClassifier(Classifier):
 
         Returns
         -------
-        Explanation
-            The parts of the answer; print it.
+        Explanations
+            What every column adds in every row.
         """
-        return explain(self, row, answer, against)
+        return explain_rows_of(self, X, answer, against)
+
+    def reasons_of(self, query: Query) -> dict[str, Any]:
+        """Further fields of the ``Explanation`` of one row.
+
+        Parameters
+        ----------
+        query : Query
+            One encoded row.
+
+        Returns
+        -------
+        dict
+            ``path`` or ``rule``; nothing where there is neither.
+        """
+        return {}
 
     # --- forgetting, merging, counts from elsewhere -------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from tanager.errors import DataError, OptionError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import classes_of
 from tanager.scoring.forms import ProductOfSums
+from tanager.shortcuts import public
 
 Parents = Mapping[int, tuple[int, ...]]  # of every column that depends on the class, beside the class
 
@@ -65,6 +66,10 @@ class Nomogram:
         """P(answer), where only it and the class against it are possible, for log-odds (default: those of the row)."""
         x = self.total if total is None else total
         return 1.0 / (1.0 + exp(-x)) if x >= 0 else exp(x) / (1.0 + exp(x))
+
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_nomogram``."""
+        return public("plot_nomogram")(self, path=path, **options)
 
     def __str__(self) -> str:
         lines = [f"{self.answer!r} rather than {self.against!r}: prior {self.prior:+.4f}, total {self.total:+.4f}"]

@@ -24,6 +24,7 @@ import numpy as np
 from tanager.counts.block import Query
 from tanager.scoring.display import explanation_html
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums, SumOfProducts
+from tanager.shortcuts import public
 
 if TYPE_CHECKING:
     from tanager.scoring.view import View
@@ -69,6 +70,10 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return explanation_html(self)
+
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_explanation``."""
+        return public("plot_explanation")(self, path, **options)
 
     def __str__(self) -> str:
         names = {column: f"{column} = {self.values[column]}" for column in self.columns}

@@ -27,6 +27,7 @@ from tanager.service.access import Access, Headers
 from tanager.service.connections import ConnectionTable
 from tanager.service.controller import Controller
 from tanager.service.errors import ServiceError, from_decoder, from_library, quoted, suggestion
+from tanager.service.explaining import MOST_EXPLAINED, explain_rows
 from tanager.service.metrics import CONTENT_TYPE, Metrics
 from tanager.service.models import ServedModel
 from tanager.service.openapi import describe
@@ -99,6 +100,7 @@ class Service:
         self.handlers: dict[str, Handler] = {
             "predict": self.predict,
             "learn": self.learn,
+            "explain": self.explain,
             "models": self.models,
             "model": self.model,
             "reload": self.reload,
@@ -160,6 +162,17 @@ class Service:
             self.queue.last_activity = time.perf_counter()
         if not response.repeated:
             self.metrics.count_learned(served.name, response.learned)
+        return _encode(response)
+
+    async def explain(self, call: Call) -> bytes:
+        """Explain predictions."""
+        served, request = self._find(call.name), call.body
+        rows = request_rows(request, min(self.limits.rows, MOST_EXPLAINED))
+        if rows is None:
+            raise ServiceError("wrong_shape", 'there are no rows to explain: send "row" or "rows".')
+        await served.settle()
+        response = await asyncio.to_thread(explain_rows, served, rows, request)
+        self.queue.last_activity = time.perf_counter()
         return _encode(response)
 
     async def models(self, call: Call) -> bytes:

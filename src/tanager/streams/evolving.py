@@ -607,7 +607,14 @@ class EvolvingNaiveBayes(Classifier):
         """Refused: two streams have no common order."""
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
-    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Any:
+    def explain(
+        self,
+        X: Row | TableLike,
+        answer: Label | None = None,
+        against: Label | None = None,
+        *,
+        contrast: tuple[Label, Label] | None = None,
+    ) -> Any:
         """Refused: several pseudo-classes make up a class, and their parts do not add up. Look at ``rules``."""
         raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
 
