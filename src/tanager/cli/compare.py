@@ -11,6 +11,7 @@ import click
 from tanager.classifiers.names import MODELS
 from tanager.cli.compare_report import print_heading, print_one, print_peers, print_several
 from tanager.cli.header import check_header
+from tanager.cli.interrupts import so_far
 from tanager.cli.models import make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
 from tanager.cli.output import check_output, open_output
@@ -104,13 +105,15 @@ def command(
         limit = TimeLimit(seconds, option="--time-limit ")
         sets = {_name(path, data): _read(screen, path, target, given) for path in data}
     with screen.folds("comparing", lambda: (limit.elapsed(), limit.seconds_left())) as tick:
-        results = cross_validate_all(
-            lambda labelled: _models(names, peers, labelled.options, given),
-            sets,
-            **{key: given[key] for key in ("folds", "repeats", "seed", "resume")},
-            n_jobs=given["jobs"],
-            progress=tick,
-            time_limit=limit,
+        results, interrupted = so_far(
+            lambda: cross_validate_all(
+                lambda labelled: _models(names, peers, labelled.options, given),
+                sets,
+                **{key: given[key] for key in ("folds", "repeats", "seed", "resume")},
+                n_jobs=given["jobs"],
+                progress=tick,
+                time_limit=limit,
+            )
         )
     if len(sets) == 1:
         print_heading(screen, *next(iter(sets.items())), given)
@@ -137,6 +140,8 @@ def command(
     recommended |= {} if own is None else {"own": own.classifier}
     extra = {"recommended": recommended, "notes": list(results.notes), "left_out": limit.left_out}
     screen.document(report | extra | {"peers": peer_encodings(theirs)})
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def _advice_on(results: Any, names: list[str], by: str) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.block import Block
-from tanager.errors import OptionError
+from tanager.errors import Interrupted, OptionError
 from tanager.estimator import clone
 from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.fold_runner import Record, SharedCountsGroup, fold_record
@@ -26,6 +26,7 @@ from tanager.evaluate.results import Results
 from tanager.evaluate.run import Progress, run
 from tanager.evaluate.time_limit import TimeLimit
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.progress import reported_parts
 
 SoFar = Callable[[Results], object]
 
@@ -41,7 +42,7 @@ def cross_validate(
     costs: Any = None,
     name: str = "data",
     n_jobs: int = -1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     resume: str | Path | None = None,
     timing: bool = True,
     time_limit: float | TimeLimit | None = None,
@@ -63,8 +64,10 @@ def cross_validate(
         The name of the data set in the results.
     n_jobs : int, default=-1
         Processes that share the folds; -1 uses all cores. Short runs stay in this process.
-    progress : callable, default=None
-        Called with the number of finished folds, the number of all folds, and what is being done.
+    progress : bool or callable, default=None
+        True shows the folds that are done and a forecast of the time left: a bar in a terminal, a line in a notebook,
+        and a line every ten seconds elsewhere. A callable gets the number of finished folds, the number of all folds,
+        and what is being done.
     resume : path, default=None
         A file that finished folds are appended to. Folds that it already holds, of the same data, classifier and
         options, are not run again.
@@ -82,6 +85,12 @@ def cross_validate(
     -------
     Results
         One record per classifier, repetition and fold.
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C. It is a ``KeyboardInterrupt`` whose ``results`` are those of the classifiers that were done, or of
+        the folds that all of them had done.
 
     Examples
     --------
@@ -120,7 +129,7 @@ def cross_validate_all(
     seed: int = 1,
     costs: Any = None,
     n_jobs: int = -1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     resume: str | Path | None = None,
     timing: bool = True,
     time_limit: float | TimeLimit | None = None,
@@ -151,7 +160,7 @@ def holdout(
     costs: Any = None,
     name: str = "data",
     n_jobs: int = -1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     timing: bool = True,
 ) -> Results:
     """Train on one part of the rows and test on the other; ``share`` of the rows of each class is held out."""
@@ -163,7 +172,7 @@ def holdout(
 def _results(
     plans: list[EvaluationPlan],
     n_jobs: int,
-    progress: Progress | None,
+    progress: Progress | bool | None,
     resume: Any,
     timing: bool,
     time_limit: float | TimeLimit | None = None,
@@ -173,7 +182,11 @@ def _results(
         time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(math.inf if time_limit is None else time_limit)
     )
     tell = None if so_far is None else lambda done: so_far(Results(done))
-    records = run(plans, n_jobs, progress, Checkpoint(resume), timing=timing, limit=limit, so_far=tell)
+    with reported_parts(progress, "comparing", lambda: (limit.elapsed(), limit.seconds_left())) as report:
+        try:
+            records = run(plans, n_jobs, report, Checkpoint(resume), timing=timing, limit=limit, so_far=tell)
+        except Interrupted as stop:
+            raise Interrupted(Results(stop.results, [_interrupted(plans, stop.results)])) from None
     notes = [
         f"{name!r} was left out on {plan.name!r}: its counts would need more than its max_memory={model.max_memory!r}."
         for plan in plans
@@ -182,6 +195,16 @@ def _results(
         and not any(record["dataset"] == plan.name and record["classifier"] == name for record in records)
     ]
     return Results(records, [*notes, *limit.notes()])
+
+
+def _interrupted(plans: list[EvaluationPlan], records: list[Record]) -> str:
+    """What the results of an evaluation that was ended are missing."""
+    names = {name for plan in plans for name in plan.models}
+    done = {record["classifier"] for record in records}
+    if done < names:
+        return f"interrupted: {len(done)} of {len(names)} classifiers were done."
+    parts = len({(record["dataset"], record["repeat"], record["fold"]) for record in records})
+    return f"interrupted: {parts} of {sum(plan.n_parts for plan in plans)} folds were done by all classifiers."
 
 
 def _check_repeats(repeats: object) -> None:
