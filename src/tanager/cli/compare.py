@@ -26,6 +26,7 @@ PEERS = {
     "boosted*": "AdaBoost with ten decision trees",
 }
 SECONDS = 45  # for each file, where all models are compared
+FOLD_ORDERS = ("random", "blocked", "forward")
 BY = ("error", "log_loss", "rmse", "brier")
 TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 
@@ -66,7 +67,13 @@ TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
     type=click.Choice(BY),
     help="The measure to rank by.  [default: log_loss for one file, error for several]",
 )
-@click.option("--folds", type=int, default=10, metavar="N", help="Number of folds.")
+@click.option(
+    "--folds",
+    default="10",
+    metavar="N",
+    help="Number of folds; or how rows are dealt out: random, blocked (neighbours together) or forward (learn from "
+    "earlier rows alone), also with a number: forward:5.",
+)
 @click.option("--repeats", type=int, default=1, metavar="N", help="Number of repetitions, each with other folds.")
 @click.option("--seed", type=int, default=1, metavar="N", help="Seed of the folds.")
 @click.option("--jobs", type=int, default=-1, metavar="N", help="Number of processes; -1 for all cores.")
@@ -91,6 +98,7 @@ def command(
     boosting and logistic regression of scikit-learn are set beside ours.
     """
     screen = Screen(as_json=as_json)
+    given["folds"], given["fold_order"] = _folds(given["folds"])
     names, peers = _names(given["models"], given["peers"], given["no_peers"])
     _check_outputs(output, plot, data)
     _check_files(data, given["models"])
@@ -109,7 +117,7 @@ def command(
             lambda: cross_validate_all(
                 lambda labelled: _models(names, peers, labelled.options, given),
                 sets,
-                **{key: given[key] for key in ("folds", "repeats", "seed", "resume")},
+                **{key: given[key] for key in ("folds", "fold_order", "repeats", "seed", "resume")},
                 n_jobs=given["jobs"],
                 progress=tick,
                 time_limit=limit,
@@ -142,6 +150,17 @@ def command(
     screen.document(report | extra | {"peers": peer_encodings(theirs)})
     if interrupted:
         raise KeyboardInterrupt
+
+
+def _folds(text: str) -> tuple[int, str]:
+    """The number of folds and how rows are dealt out, from ``5``, ``forward`` or ``forward:5``."""
+    how, _, number = text.partition(":") if not text.lstrip("-").isdigit() else ("random", "", text)
+    if how not in FOLD_ORDERS or (":" in text and not number.isdigit()):
+        raise OptionError(
+            f"--folds {text}: give a number of folds, {', '.join(FOLD_ORDERS[:-1])} or {FOLD_ORDERS[-1]}, or both "
+            f"(forward:5).{nearest(how, FOLD_ORDERS)}"
+        )
+    return int(number or 10), how
 
 
 def _advice_on(results: Any, names: list[str], by: str) -> Any:

@@ -21,7 +21,7 @@ from tanager.errors import Interrupted, OptionError
 from tanager.estimator import clone
 from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.fold_runner import Record, SharedCountsGroup, fold_record
-from tanager.evaluate.plan import EvaluationPlan, Folds, Holdout, make_plan
+from tanager.evaluate.plan import EvaluationPlan, Folds, Holdout, make_folds, make_plan, order_of
 from tanager.evaluate.results import Results
 from tanager.evaluate.run import Progress, run
 from tanager.evaluate.time_limit import TimeLimit
@@ -30,6 +30,8 @@ from tanager.progress import reported_parts
 
 SoFar = Callable[[Results], object]
 
+_WAY_OUT = 'Compare with folds that follow the rows (fold_order="forward"; --folds forward).'
+
 
 def cross_validate(
     models: Mapping[str, Any],
@@ -37,6 +39,7 @@ def cross_validate(
     y: Any,
     *,
     folds: int = 10,
+    fold_order: str = "random",
     repeats: int = 1,
     seed: int = 1,
     costs: Any = None,
@@ -58,6 +61,10 @@ def cross_validate(
         Any table that a classifier takes. Rows without a label are left out.
     folds, repeats, seed : int
         ``repeats`` times stratified ``folds``-fold cross-validation; repetition r is shuffled with seed + r.
+    fold_order : {"random", "blocked", "forward"}, default="random"
+        Random folds flatter where neighbouring rows are alike, as in the order of time; a note in the results says so.
+        ``"blocked"`` keeps neighbours in one fold. ``"forward"`` learns from rows before the fold alone: the rows are
+        cut into ``folds`` + 1 blocks, and the first is not answered.
     costs : array of shape (n_classes, n_classes), default=None
         ``costs[true, predicted]``: the class of least expected cost is then predicted, and the cost is measured too.
     name : str
@@ -108,6 +115,7 @@ def cross_validate(
         models,
         {name: (X, y)},
         folds=folds,
+        fold_order=fold_order,
         repeats=repeats,
         seed=seed,
         costs=costs,
@@ -125,6 +133,7 @@ def cross_validate_all(
     datasets: Mapping[str, Any],
     *,
     folds: int = 10,
+    fold_order: str = "random",
     repeats: int = 1,
     seed: int = 1,
     costs: Any = None,
@@ -144,7 +153,7 @@ def cross_validate_all(
     _check_repeats(repeats)
     if not isinstance(datasets, Mapping) or not datasets:
         raise OptionError("datasets must be a dict of names and pairs (X, y), with at least one of them.")
-    splits = Folds(folds, seed)
+    splits = make_folds(folds, fold_order, seed, repeats)
     plans = [make_plan(name, models, data, splits, repeats * folds, costs) for name, data in datasets.items()]
     return _results(plans, n_jobs, progress, resume, timing, time_limit, so_far)
 
@@ -194,7 +203,14 @@ def _results(
         if name not in limit.left_out
         and not any(record["dataset"] == plan.name and record["classifier"] == name for record in records)
     ]
-    return Results(records, [*notes, *limit.notes()])
+    return Results(records, [*notes, *limit.notes(), *_flattering(plans)])
+
+
+def _flattering(plans: list[EvaluationPlan]) -> list[str]:
+    """What is too good in the results, where rows come in an order and folds do not follow it."""
+    random = [plan for plan in plans if isinstance(plan.splits, Folds | Holdout)]
+    said = {plan.name: order_of(plan.data).sentence(_WAY_OUT) for plan in random}
+    return [f"{name}: {sentence}" for name, sentence in said.items() if sentence]
 
 
 def _interrupted(plans: list[EvaluationPlan], records: list[Record]) -> str:
@@ -263,7 +279,7 @@ def leave_one_out(
         start = time.perf_counter()
         model = clone(models[key]).fit(plan.data.X, plan.data.labels)
         add_records(key, partial(model.leave_one_out, plan.data.X, plan.data.labels), start)
-    return Results([record for key in models if key in records for record in records[key]])
+    return Results([record for key in models if key in records for record in records[key]], _flattering([plan]))
 
 
 def _parts(plan: EvaluationPlan, n_parts: int) -> Iterator[np.ndarray]:

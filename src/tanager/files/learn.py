@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.classifiers.aode import AODE
+from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.source import Source, every
 from tanager.learning.held_out import HeldOut, held_out_answers
@@ -51,7 +53,7 @@ class Learned:
 
     ``whole``: the model is the one that ``fit`` makes of the whole table; else kinds and cut points come from
     ``schema_rows`` rows. ``dropped`` says why a column was left out, ``missing`` how many cells of it are empty, and
-    ``n_unlabelled`` how many rows were left out because they have no label.
+    ``n_unlabelled`` how many rows were left out because they have no label. ``order`` is that of the rows.
     """
 
     model: Any
@@ -62,6 +64,7 @@ class Learned:
     dropped: dict[str, str]
     missing: dict[str, int]
     left_out: LeftOut | None
+    order: RowOrder = RowOrder("none")
 
 
 def learn(
@@ -120,12 +123,13 @@ def learn(
     if not columns:
         raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
     leave_one_out = leave_one_out and model.can_leave_out
-    kept = _EvenRows(LEFT_OUT if leave_one_out else 0)
+    kept, runs = _EvenRows(LEFT_OUT if leave_one_out else 0), LabelRuns()
     if ended:
         _refuse_one_class(source, target, sample[target])
         labels = as_labels(sample[target], target)
         model.fit_table(sample.select(columns), labels, target, times=_seconds(sample, times))
         kept.add(sample)
+        runs.add(*_codes(sample[target]))
     else:
         model.fit_schema(sample.select(columns), as_labels(sample[target], target), target)
         kept.expect(rows.n_rows / (source.done or 1.0))
@@ -134,6 +138,7 @@ def learn(
         for chunk in chain(_drain(head), chunks):
             model.partial_fit(chunk.select(columns), as_labels(chunk[target], target), times=_seconds(chunk, times))
             kept.add(chunk)
+            runs.add(*_codes(chunk[target]))
         _refuse_one_class(source, target, pa.array(model.classes_))
         model.check_learned()
     missing = {name: n for name, n in rows.missing.items() if n and name in columns}
@@ -143,7 +148,25 @@ def learn(
         left_out = _by_folds(model)
     else:
         left_out = _leave_one_out(model, kept.table(), columns, target)
-    return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out)
+    # In parts, columns are not looked at again: that neighbours are alike is seen in the labels.
+    order = row_order(runs, ((name, partial(_numbers, sample[name])) for name in columns) if ended else ())
+    return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out, order)
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
+    """A column as codes of its values; what is missing has the largest."""
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    whole = coded.unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    values = whole.dictionary.to_pylist()
+    return np.asarray(whole.indices.fill_null(len(values)).cast(pa.int64())), values
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    """A column as numbers that have its order."""
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        return np.asarray(column.to_numpy())
+    return ranked(*_codes(column))
 
 
 def _time_column(source: Source, times: str | None) -> list[str]:
