@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from tanager.classifiers.aode import AODE
 from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
+from tanager.files.even_rows import EvenRows
 from tanager.files.source import Source, every
 from tanager.learning.held_out import HeldOut, held_out_answers
 from tanager.scoring.decision import check_costs, decide
@@ -123,7 +124,7 @@ def learn(
     if not columns:
         raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
     leave_one_out = leave_one_out and model.can_leave_out
-    kept, runs = _EvenRows(LEFT_OUT if leave_one_out else 0), LabelRuns()
+    kept, runs = EvenRows(LEFT_OUT if leave_one_out else 0), LabelRuns()
     if ended:
         _refuse_one_class(source, target, sample[target])
         labels = as_labels(sample[target], target)
@@ -255,33 +256,6 @@ def _again(first: _Reading, columns: list[str]) -> Iterator[tuple[pa.Table, pa.C
             f"{first.source.name} has changed while it was read: {first.n_rows:,} labelled rows at first, and "
             f"{rows.n_rows:,} now. Learn it again."
         )
-
-
-class _EvenRows:
-    """Every row, or every second, fourth, ... one, so that no more than a given number are kept."""
-
-    def __init__(self, most: int) -> None:
-        self.most, self.step, self.seen = most, 1, 0
-        self._parts: list[pa.Table] = []
-
-    def expect(self, n_rows: float) -> None:
-        """So many rows may come: no need to keep them all first. Half as many will do, should it be a bad guess."""
-        while self.most and n_rows / 2 > self.most * self.step:
-            self.step *= 2
-
-    def add(self, table: pa.Table) -> None:
-        """Keep some of these rows."""
-        if self.most == 0:
-            return
-        self._parts.append(every(table, self.step, -self.seen % self.step))
-        self.seen += table.num_rows
-        while sum(part.num_rows for part in self._parts) > self.most:
-            self._parts = [every(pa.concat_tables(self._parts), 2)]
-            self.step *= 2
-
-    def table(self) -> pa.Table:
-        """The rows kept."""
-        return pa.concat_tables(self._parts)
 
 
 def feature_columns(source: Source, target: str, drop: Iterable[str]) -> list[str]:
