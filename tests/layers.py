@@ -11,7 +11,18 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "tanager"
 LAYERS = [
-    ("errors", "_kernels", "archive", "saved", "writing", "progress", "shortcuts", "estimator", "delimiters"),
+    (
+        "errors",
+        "_kernels",
+        "archive",
+        "saved",
+        "writing",
+        "progress",
+        "shortcuts",
+        "docstrings",
+        "estimator",
+        "delimiters",
+    ),
     ("encoding",),
     ("counts",),
     ("networks",),

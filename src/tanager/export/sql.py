@@ -27,7 +27,9 @@ def to_sql(model: Any, *, dialect: str = "sqlite", table: str = "rows", keep: st
     Parameters
     ----------
     model : fitted classifier
+        What is to answer in the database.
     dialect : {"sqlite", "duckdb", "postgres"}, default="sqlite"
+        The database that the query is for.
     table : str, default="rows"
         What to select from: a table or view with the columns that the model was fitted on, under the same names.
     keep : str or list of str, default=None

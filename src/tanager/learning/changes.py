@@ -61,6 +61,11 @@ def nearest_changes(
     max_columns : int, default=2
         How many columns may change at most.
 
+    Returns
+    -------
+    list of Change
+        The changes; each says which columns become what, and what the answer is then.
+
     Examples
     --------
     >>> from tanager import NaiveBayes, nearest_changes

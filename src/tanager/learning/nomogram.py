@@ -95,6 +95,11 @@ def nomogram(
     answer, against : label, default=None
         The two classes; see ``model.explain``.
 
+    Returns
+    -------
+    Nomogram
+        The axes; print or draw it.
+
     Examples
     --------
     >>> from tanager import NaiveBayes, nomogram

@@ -60,7 +60,7 @@ class TreeClassifier(CountsClassifier):
         Of the leaves; None is that of ``leaf`` itself.
     """
 
-    leaf: Any = None
+    leaf: CountsClassifier | None = None
     min_rows: float = 30
     min_gain: float = 0.05
     smoothing: float | Estimate | None = None

@@ -112,18 +112,53 @@ class Network:
         return tuple(self._values)
 
     def index(self, name: str) -> int:
-        """The index of a variable; an error if there is none of this name."""
+        """The index of a variable; an error if there is none of this name.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        int
+            Its place, from 0.
+        """
         if name not in self._places:
             raise SchemaMismatch(f"there is no variable {name!r}.{nearest(name, self._places)}")
         return self._places[name]
 
     def values(self, name: str) -> tuple[object, ...]:
-        """The values of a variable."""
+        """The values of a variable.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of object
+            In the order of their codes.
+        """
         self.index(name)
         return self._values[name]
 
     def code(self, name: str, value: object) -> int:
-        """The index of a value of a variable; a number is also found by its text, as files have only text."""
+        """The index of a value of a variable; a number is also found by its text, as files have only text.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+        value : object
+            One of its values.
+
+        Returns
+        -------
+        int
+            Its place among the values, from 0.
+        """
         values = self.values(name)
         if value in values:
             return values.index(value)
@@ -140,11 +175,33 @@ class Network:
         return [own.index(value) if value in own else texts.get(str(value), -1) for value in values]
 
     def parents(self, name: str) -> tuple[str, ...]:
-        """The parents of a variable, in the order of the axes of its table."""
+        """The parents of a variable, in the order of the axes of its table.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         return self._named(self._parents[self.index(name)])
 
     def children(self, name: str) -> tuple[str, ...]:
-        """The children of a variable, in the order of the variables."""
+        """The children of a variable, in the order of the variables.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         return self._named(self._children[self.index(name)])
 
     @property
@@ -158,11 +215,33 @@ class Network:
         return MappingProxyType(self._tables)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a variable's table, whether it is known or not."""
+        """The shape of a variable's table, whether it is known or not.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of int
+            The number of values of each parent, then its own.
+        """
         return tuple(len(self._values[other]) for other in (*self.parents(name), name))
 
     def family(self, name: str) -> str:
-        """``P(child | parents)`` as text, to name a table."""
+        """``P(child | parents)`` as text, to name a table.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         parents = self.parents(name)
         return f"P({name} | {', '.join(parents)})" if parents else f"P({name})"
 
@@ -195,17 +274,45 @@ class Network:
     # --- the graph --------------------------------------------------------------------------------------------------
 
     def order(self) -> tuple[str, ...]:
-        """A topological order: each variable after its parents; ties in the order of the variables."""
+        """A topological order: each variable after its parents; ties in the order of the variables.
+
+        Returns
+        -------
+        tuple of str
+            All names.
+        """
         order = graph.topological(self._parents)
         assert order is not None
         return self._named(order)
 
     def ancestors(self, name: str) -> tuple[str, ...]:
-        """Parents, their parents and so on, in the order of the variables."""
+        """Parents, their parents and so on, in the order of the variables.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         return self._around(self._parents, name)
 
     def descendants(self, name: str) -> tuple[str, ...]:
-        """Children, their children and so on, in the order of the variables."""
+        """Children, their children and so on, in the order of the variables.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         return self._around(self._children, name)
 
     def _around(self, lists: graph.Lists, name: str) -> tuple[str, ...]:
@@ -213,21 +320,59 @@ class Network:
         return self._named(sorted(graph.reachable(lists, [start]) - {start}))
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
-        """Parents, children and parents of children: given these, the variable is independent of all others."""
+        """Parents, children and parents of children: given these, the variable is independent of all others.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         own = self.index(name)
         return self._named(sorted(graph.moral(self._parents)[own]))
 
     def separated(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
-        """Whether a and b are d-separated by others: independent given these, whatever the tables are."""
+        """Whether a and b are d-separated by others: independent given these, whatever the tables are.
+
+        Parameters
+        ----------
+        a : str
+            The name of a variable.
+        b : str
+            The name of another one.
+        given : iterable of str, default=()
+            Names of variables that are known.
+
+        Returns
+        -------
+        bool
+            True or False.
+        """
         observed = [given] if isinstance(given, str) else given
         return not graph.d_connected(self._parents, self.index(a), self.index(b), {self.index(c) for c in observed})
 
     def moral(self) -> list[Arc]:
-        """The edges of the moral graph: parents of a common child are joined, and directions dropped."""
+        """The edges of the moral graph: parents of a common child are joined, and directions dropped.
+
+        Returns
+        -------
+        list of Arc
+            Pairs of names.
+        """
         return self._edges(graph.moral(self._parents))
 
     def cpdag(self) -> Pattern:
-        """The equivalence class: the arcs that all its networks share, and the edges that can be reversed."""
+        """The equivalence class: the arcs that all its networks share, and the edges that can be reversed.
+
+        Returns
+        -------
+        Pattern
+            Arcs and edges.
+        """
         partial = graph.cpdag(self._parents)
         names = self.names
         arcs = tuple((names[u], names[v]) for v, own in enumerate(partial.parents) for u in sorted(own))
@@ -242,6 +387,16 @@ class Network:
 
         It counts the pairs of variables that are joined in one of them only, have opposite directions, or a direction
         in one of them only. Equivalent networks have the distance 0.
+
+        Parameters
+        ----------
+        other : Network
+            A network over the same variables.
+
+        Returns
+        -------
+        int
+            How many edges differ.
         """
         if set(self.names) != set(other.names):
             odd = sorted(set(self.names) ^ set(other.names))
@@ -254,7 +409,20 @@ class Network:
     # --- editing ----------------------------------------------------------------------------------------------------
 
     def add(self, parent: str, child: str) -> Network:
-        """The network with one more arc; the child loses its table."""
+        """The network with one more arc; the child loses its table.
+
+        Parameters
+        ----------
+        parent : str
+            Where the arc begins.
+        child : str
+            Where the arc ends.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         u, v = self.index(parent), self.index(child)
         if u in self._parents[v]:
             raise DataError(f"the network already has the arc {parent} -> {child}.")
@@ -262,19 +430,56 @@ class Network:
         return self._with_arcs([*self.arcs, (parent, child)], {child})
 
     def remove(self, parent: str, child: str) -> Network:
-        """The network without an arc; the child loses its table."""
+        """The network without an arc; the child loses its table.
+
+        Parameters
+        ----------
+        parent : str
+            Where the arc begins.
+        child : str
+            Where the arc ends.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         self._find(parent, child)
         return self._with_arcs([arc for arc in self.arcs if arc != (parent, child)], {child})
 
     def reverse(self, parent: str, child: str) -> Network:
-        """The network with an arc reversed; both ends lose their tables."""
+        """The network with an arc reversed; both ends lose their tables.
+
+        Parameters
+        ----------
+        parent : str
+            Where the arc begins.
+        child : str
+            Where the arc ends.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         u, v = self._find(parent, child)
         without = self.remove(parent, child)
         without._check_cycle("reversing", v, u)
         return self._with_arcs([*without.arcs, (child, parent)], {parent, child})
 
     def keep(self, names: Iterable[str]) -> Network:
-        """The subnetwork of some variables and the arcs among them; a family that lost a parent loses its table."""
+        """The subnetwork of some variables and the arcs among them; a family that lost a parent loses its table.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The variables to keep.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         places = {self.index(name) for name in names}
         kept = self._named(sorted(places))
         arcs = [(u, v) for u, v in self.arcs if u in kept and v in kept]
@@ -282,7 +487,18 @@ class Network:
         return Network({name: self._values[name] for name in kept}, arcs)._with_checked(self._tables, whole)
 
     def with_tables(self, tables: Mapping[str, Any]) -> Network:
-        """The network with these tables, which replace its own."""
+        """The network with these tables, which replace its own.
+
+        Parameters
+        ----------
+        tables : dict of name to array
+            One axis for each parent and, last, one for the variable.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         same = Network(self._values, self.arcs)._with_checked(self._tables, self._tables)
         same._add_tables(tables)
         return same
@@ -295,6 +511,11 @@ class Network:
         rows : mapping from name to a mapping from values to probabilities
             For each row the values of all parents of the variable, in the order of ``parents(name)`` (``()`` where it
             has none), and the probabilities of the values of the variable.
+
+        Returns
+        -------
+        Network
+            A new network.
 
         Examples
         --------
@@ -361,16 +582,47 @@ class Network:
         target : str, default=None
             The class. With JointCounts, the variable that is their class (default: "class"). ``BackOff`` drops parents
             from the last on, but never the class.
+
+        Returns
+        -------
+        Network
+            A new network.
         """
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
     def log_likelihood(self, data: Any, *, target: str | None = None) -> float:
-        """The natural log of P(data); in rows with missing cells, only complete families count."""
+        """The natural log of P(data); in rows with missing cells, only complete families count.
+
+        Parameters
+        ----------
+        data : table or Sample
+            Rows with a column for each variable.
+        target : str, default=None
+            The name of the class.
+
+        Returns
+        -------
+        float
+            A natural log.
+        """
         self.require_tables(self.names)
         return likelihood.log_likelihood(self, data, target)
 
     def conditional_log_likelihood(self, data: Any, target: str) -> float:
-        """The sum over rows of log P(target | all other variables); factors with missing cells are left out."""
+        """The sum over rows of log P(target | all other variables); factors with missing cells are left out.
+
+        Parameters
+        ----------
+        data : table or Sample
+            Rows with a column for each variable.
+        target : str
+            The name of the class.
+
+        Returns
+        -------
+        float
+            A natural log.
+        """
         self.require_tables([target, *self.children(target)])
         return likelihood.conditional_log_likelihood(self, data, target)
 
@@ -396,6 +648,11 @@ class Network:
             The observed values.
         soft : mapping from name to likelihoods, default=None
             Observations that are not certain; see ``marginals``.
+
+        Returns
+        -------
+        array
+            Probabilities, in the order of the values of each variable.
         """
         query = self._indices([variables] if isinstance(variables, str) else variables)
         return inference.posterior(self, query, Evidence.read(self, evidence, soft))
@@ -422,6 +679,11 @@ class Network:
         names : str or iterable of str, default=None
             The variables wanted. Default: all.
 
+        Returns
+        -------
+        dict of str to array
+            One array for each variable, in the order of its values.
+
         Examples
         --------
         >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
@@ -434,7 +696,20 @@ class Network:
         return propagation.marginals(self, Evidence.read(self, evidence, soft), self._indices(names))
 
     def log_evidence(self, evidence: Mapping[str, object] | None = None, *, soft: SoftEvidence | None = None) -> float:
-        """The natural log of P(evidence); minus infinity if it cannot be. Soft evidence counts by its likelihoods."""
+        """The natural log of P(evidence); minus infinity if it cannot be. Soft evidence counts by its likelihoods.
+
+        Parameters
+        ----------
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
+
+        Returns
+        -------
+        float
+            A natural log.
+        """
         return propagation.log_evidence(self, Evidence.read(self, evidence, soft))
 
     def most_probable(
@@ -451,8 +726,10 @@ class Network:
 
         Parameters
         ----------
-        evidence, soft
-            What was observed; see ``marginals``.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         names : str or iterable of str, default=None
             The variables to explain; all others are summed out (marginal MAP), which may take larger tables. Default:
             all that are not observed.
@@ -460,8 +737,8 @@ class Network:
         Returns
         -------
         MostProbable
-            values : dict from name to value; log_probability : of these values and the evidence, natural log;
-            probability_given_evidence : of these values.
+            Its ``values`` is a dict from name to value, ``log_probability`` the natural log of the probability of these
+            values and the evidence, ``probability_given_evidence`` that of these values.
         """
         wanted = None if names is None else self._indices(names)
         return most_probable.most_probable(self, Evidence.read(self, evidence, soft), wanted)
@@ -484,12 +761,19 @@ class Network:
         ----------
         target : str
             The variable of interest.
-        evidence, soft
-            What was observed; see ``marginals``.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         candidates : str or iterable of str, default=None
             The variables that can be asked for; those in the evidence are left out. Default: all with several values.
         prices : mapping from name to positive number, default=None
             What it costs to observe a variable, 1 if it has no price here; questions are sorted by bits per price.
+
+        Returns
+        -------
+        list of Question
+            The questions, the best first.
         """
         wanted = None if candidates is None else self._indices(candidates)
         observed = Evidence.read(self, evidence, soft)
@@ -513,12 +797,21 @@ class Network:
 
         Parameters
         ----------
-        target, value
-            The answer that is of interest.
-        evidence, soft
-            What was observed; see ``marginals``.
+        target : str
+            The variable of interest.
+        value : object
+            Its value of interest.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         top : int, default=None
             How many entries. Default: all.
+
+        Returns
+        -------
+        list of Sensitivity
+            The numbers, those first that matter most.
         """
         observed = Evidence.read(self, evidence, soft)
         return sensitivities.sensitivity(self, self.index(target), self.code(target, value), observed, top)
@@ -548,6 +841,11 @@ class Network:
         as_ : {"table", "codes", "sample"}
             *table*: a dict from name to an array of values, for classifiers and frames. *codes*: an array (n,
             n_variables) of indices into ``values``. *sample*: a ``Sample``, for structure learners.
+
+        Returns
+        -------
+        dict, array or Sample
+            The rows, as ``as_`` says.
         """
         check_option("as_", as_, ("table", "codes", "sample"))
         self.require_tables(self.names)
@@ -567,7 +865,13 @@ class Network:
     # --- as plain data and files ------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: variables with their values, parents and, if known, the table."""
+        """Plain data for JSON: variables with their values, parents and, if known, the table.
+
+        Returns
+        -------
+        dict
+            Plain data.
+        """
         return {"variables": [self._variable(name) for name in self._values]}
 
     def _variable(self, name: str) -> dict[str, Any]:
@@ -577,7 +881,18 @@ class Network:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Network:
-        """The network that ``to_dict`` wrote."""
+        """The network that ``to_dict`` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            What ``to_dict`` gave.
+
+        Returns
+        -------
+        Network
+            The network.
+        """
         variables = data["variables"]
         values = {v["name"]: values_from_plain(v["values"]) for v in variables}
         if len(values) < len(variables):
@@ -620,11 +935,37 @@ class Network:
         return f"<Network of {len(self)} variable{'s' * (len(self) != 1)}{tables}: {shown}>"
 
     def plot(self, path: Any = None, **options: Any) -> Any:
-        """Draw it; see ``tanager.plot_network``."""
+        """Draw it; see ``tanager.plot_network``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_network``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_network")(self, path, **options)
 
     def widget(self, target: str | None = None, **options: Any) -> Any:
-        """Look at it and edit it in a notebook; see ``tanager.network_widget``."""
+        """Look at it and edit it in a notebook; see ``tanager.network_widget``.
+
+        Parameters
+        ----------
+        target : str, default=None
+            The name of the class.
+        **options : object
+            Those of ``network_widget``.
+
+        Returns
+        -------
+        widget
+            For a notebook.
+        """
         return public("network_widget")(self, target, **options)
 
     def _repr_svg_(self) -> str | None:
@@ -632,6 +973,17 @@ class Network:
         return public("network_svg")(self) if len(self) <= MOST_SHOWN else None
 
     def text(self, **options: Any) -> str:
-        """Draw it with characters, for a terminal; see ``tanager.network_text``."""
+        """Draw it with characters, for a terminal; see ``tanager.network_text``.
+
+        Parameters
+        ----------
+        **options : object
+            Those of ``network_text``.
+
+        Returns
+        -------
+        str
+            The drawing.
+        """
         text: str = public("network_text")(self, **options)
         return text

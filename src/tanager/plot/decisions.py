@@ -32,13 +32,16 @@ def plot_decisions(diagram: Any, path: Path | None = None, *, title: str | None 
     Parameters
     ----------
     diagram : DecisionNetwork
+        What to draw.
     path : path or None, default=None
         File to write; its extension sets the format: .png, .svg or .pdf.
     title : str or None, default=None
+        What to write above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

@@ -17,12 +17,15 @@ def plot_half_lives(model: Any, path: Path | None = None, *, title: str | None =
     ----------
     model : HalfLives
         A model that has learned rows.
-    path, title
-        As in ``plot_network``.
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    title : str or None, default=None
+        What to write above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

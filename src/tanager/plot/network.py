@@ -81,6 +81,7 @@ def plot_network(
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

@@ -38,8 +38,12 @@ def network_text(
 
     Parameters
     ----------
-    what, target, information
+    what : Network, LearnedNetwork or classifier
         As in ``plot_network``. The networks of a multi-net are drawn one after the other.
+    target : str or None, default=None
+        Which variable of a network is the class; for a classifier, the name to show for its class.
+    information : mapping from arcs to nats, Sample or None, default=None
+        The information of each arc, or rows to compute it from. By default it comes from the tables or counts.
     width : int, default=80
         Columns of the terminal. Branches that would reach too far to the right continue below.
     ascii : bool, default=False
@@ -48,6 +52,7 @@ def network_text(
     Returns
     -------
     str
+        The drawing, in lines.
 
     Examples
     --------

@@ -35,6 +35,7 @@ def plot_tree(what: Any, path: Path | None = None, *, max_leaves: int = 40, titl
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

@@ -113,7 +113,7 @@ class DriftAware(Classifier):
     array(['stay'], dtype='<U4')
     """
 
-    model: Any = None
+    model: Classifier | None = None
     detector: Any = None
     on_warning: str = "train"
     on_drift: str = "swap"

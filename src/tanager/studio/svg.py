@@ -24,10 +24,16 @@ def network_svg(network: Network, target: str | None = None, *, positions: Place
     Parameters
     ----------
     network : Network
+        What to draw.
     target : str, default=None
         The variable that is the class: drawn on top, with pale arcs.
     positions : mapping from name to (x, y), default=None
         Where boxes are, in px; None lays them out.
+
+    Returns
+    -------
+    str
+        The picture as text.
 
     Examples
     --------
