@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from typing import Any
 
@@ -75,7 +76,7 @@ def _fields(schema: Plain, schemas: Plain) -> str:
         f"<td>{'required' if name in required else _default(own)}</td></tr>"
         for name, own in schema.get("properties", {}).items()
     ]
-    about = escape(schema.get("description", "").partition("\n")[0])
+    about = re.sub(r"``(.*?)``", r"<code>\1</code>", escape(schema.get("description", "").partition("\n")[0]))
     head = "<tr><th>field</th><th>type</th><th></th></tr>"
     return f"<p>{about}</p><table>{head}{''.join(rows)}</table>"
 
