@@ -17,6 +17,7 @@ LAYERS = [
         "archive",
         "saved",
         "writing",
+        "progress",
         "shortcuts",
         "docstrings",
         "estimator",

@@ -177,7 +177,7 @@ class FAN(AugmentedNaiveBayes):
     """Forest-augmented naive Bayes: TAN with only the edges that pay for themselves.
 
     Small or independent data give naive Bayes itself, large dependent data the tree. Choose it instead of TAN when
-    you do not know which of the two you have.
+    rows may be too few for a tree; with many classes or values ``criterion="bdeu"`` finds more of the edges that pay.
 
     Parameters
     ----------

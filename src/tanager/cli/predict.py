@@ -13,8 +13,9 @@ from tanager.cli.model_state import decide
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import check_output, open_output
 from tanager.cli.reading import LEARNED, all_cores, check_columns, check_inputs, load_model, open_for
-from tanager.cli.screen import Screen, Tick, counted, listed
+from tanager.cli.screen import Screen, counted, listed
 from tanager.errors import OptionError
+from tanager.progress import RowsDone
 from tanager.writing import TableWriter, table_format
 
 N_REASONS = 3
@@ -65,7 +66,7 @@ def command(
     screen.document(report | ({"predictions": rows} if output == "-" else {"output": output}))
 
 
-def _with_progress(predictions: _Predictions, tick: Tick) -> Iterator[Any]:
+def _with_progress(predictions: _Predictions, tick: RowsDone) -> Iterator[Any]:
     """The tables of predictions; for a file without rows, one empty table."""
     for table in predictions:
         yield table

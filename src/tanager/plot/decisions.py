@@ -11,7 +11,7 @@ from tanager.plot.component_layout import Point
 from tanager.plot.figure import INK, Path, add_title, figure_in_inches, save_figure
 from tanager.plot.layers import layered
 from tanager.plot.legend import Legend
-from tanager.plot.shapes import EDGE, ArcStyle, ShapeDrawer, box_size, wrapped
+from tanager.plot.shapes import EDGE, ArcStyle, ShapeDrawer, box_size, wrapped_apart
 
 MARGIN, HEAD = 0.3, 0.55  # inches
 FILLS = {"chance": "#e3edf5", "decision": "#fbe3c8", "utility": "#dcefdc"}
@@ -56,7 +56,7 @@ def plot_decisions(diagram: DecisionNetwork, path: Path | None = None, *, title:
     """
     if not isinstance(diagram, DecisionNetwork):
         raise OptionError(f"{type(diagram).__name__} is no DecisionNetwork. Draw networks with plot_network.")
-    labels = {name: wrapped(name) for name in diagram.names}
+    labels = wrapped_apart(diagram.names)
     sizes = {name: _size(label, diagram.kind(name)) for name, label in labels.items()}
     layout = layered(sizes, diagram.arcs)
     legend = Legend().heading("oval: chance").heading("box: decision").heading("diamond: utility")

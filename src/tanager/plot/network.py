@@ -18,7 +18,7 @@ from tanager.plot.drawable import DrawableNetwork, Information, drawable_network
 from tanager.plot.figure import INK, Path, add_panel, add_title, new_figure, save_figure
 from tanager.plot.layers import SHAPE, layered
 from tanager.plot.legend import Legend
-from tanager.plot.shapes import DARK, EDGE, ArcStyle, ShapeDrawer, box_size, wrapped
+from tanager.plot.shapes import DARK, EDGE, ArcStyle, ShapeDrawer, box_size, wrapped, wrapped_apart
 from tanager.structure.learner import LearnedNetwork
 
 MARGIN, BETWEEN, PAD = 0.3, 0.55, 0.24  # inches around the picture, between panels, and inside a frame
@@ -148,7 +148,7 @@ class _Picture:
         self.shown, self.styles, self.headless = shown, styles, headless
         self.first = shown[0]
         self.heads = [wrapped(drawable.target, 24, 30) if drawable.target else "" for drawable in shown]
-        self.labels = {name: wrapped(name) for name in self.first.names}
+        self.labels = wrapped_apart(self.first.names)
         self.sizes = {name: box_size(label) for name, label in self.labels.items()}
         self.across = len(shown) if len(shown) < 4 else math.ceil(math.sqrt(len(shown)))
         self.down = math.ceil(len(shown) / self.across)

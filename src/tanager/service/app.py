@@ -26,6 +26,7 @@ from tanager.service import messages
 from tanager.service.access import Access, Headers
 from tanager.service.connections import ConnectionTable
 from tanager.service.controller import Controller
+from tanager.service.docs_page import docs_page
 from tanager.service.errors import ServiceError, from_decoder, from_library, quoted, suggestion
 from tanager.service.explaining import MOST_EXPLAINED, explain_rows
 from tanager.service.metrics import CONTENT_TYPE, Metrics
@@ -44,7 +45,7 @@ WATCH_SECONDS = 1.0  # between checks of the model files
 
 LOGGED_PATH = 200  # characters of a path in the log
 
-JSON = b"application/json"
+JSON, HTML = b"application/json", b"text/html; charset=utf-8"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -107,13 +108,15 @@ class Service:
             "health": self.health,
             "prometheus": self.prometheus,
             "openapi": self.openapi,
+            "docs": self.docs,
         }
         self._learning = 0  # requests to learn that are not answered yet
         self._request_numbers = count()
         self._process_id = secrets.token_hex(4)  # makes request ids differ between runs
         self._tasks: list[asyncio.Task[None]] = []
         self._warned: dict[str, str] = {}  # what was last wrong with a model file
-        self._description = _encode(describe(self.routes, token=self.access.token is not None))
+        description = describe(self.routes, token=self.access.token is not None)
+        self._description, self._docs = _encode(description), docs_page(description).encode()
         self.app = self._make_app()
 
     def _make_app(self) -> Starlette:
@@ -202,6 +205,10 @@ class Service:
     async def openapi(self, call: Call) -> bytes:
         """The description of all routes."""
         return self._description
+
+    async def docs(self, call: Call) -> bytes:
+        """The same as a page."""
+        return self._docs
 
     def _find(self, name: str | None) -> ServedModel:
         if name is None:
@@ -331,7 +338,7 @@ class Endpoint:
         self.handler = service.handlers[route.handler]
         self.fields = route.request.__struct_fields__ if route.request else ()
         self.decode = msgspec.json.Decoder(route.request).decode if route.request else None
-        self.content_type = JSON if route.handler != "prometheus" else CONTENT_TYPE
+        self.content_type = {"prometheus": CONTENT_TYPE, "docs": HTML}.get(route.handler, JSON)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

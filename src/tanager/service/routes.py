@@ -46,6 +46,7 @@ ROUTES = (
     RouteSpec("GET", "/health", "health", "Whether the service is up.", response=messages.HealthResponse, public=True),
     RouteSpec("GET", "/metrics", "prometheus", "Metrics for Prometheus."),
     RouteSpec("GET", "/openapi.json", "openapi", "This description."),
+    RouteSpec("GET", "/docs", "docs", "The same, as a page to read."),
 )
 # Where only one model is served, requests need not name it.
 SINGLE_MODEL_ROUTES = (_predict("/predict"), _learn("/learn"), _explain("/explain"))

@@ -40,6 +40,7 @@ from tanager.streams.densities import DENSITIES, check_density, check_support, d
 from tanager.streams.rules import Event, PseudoClass, Rules, events_of, pseudo_classes_of, rules_of
 
 _PART = "evolving-"  # arrays of a model file
+ROWS_AT_ONCE = 1024  # that the kernel learns in one call
 _LEAST_START = 1e-12  # what always stays of a uniform start, as in the kernel
 
 
@@ -409,7 +410,11 @@ class EvolvingNaiveBayes(Classifier):
             pseudo, n_pseudo = _within_classes(self._given, batch.labels, batch.weights, len(self.classes_))
             self._kernel.learn_given(codes, numbers, batch.labels, pseudo, n_pseudo, batch.weights)
         else:
-            self._kernel.learn(codes, numbers, batch.labels, batch.weights)
+            # Some rows at a time: Ctrl-C is heard between two calls.
+            for at in range(0, len(codes), ROWS_AT_ONCE):
+                some = slice(at, at + ROWS_AT_ONCE)
+                weights = None if batch.weights is None else batch.weights[some]
+                self._kernel.learn(codes[some], numbers[some], batch.labels[some], weights)
 
     def _rows_to_learn(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Codes and numbers of rows; new values, and in dicts new names, are taken in."""
