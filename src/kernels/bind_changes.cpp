@@ -60,7 +60,10 @@ template <class Work>
 void in_turn(std::size_t n, int n_jobs, const Work &work) {
     const std::size_t n_threads = std::size_t(std::max(1, std::min(n_jobs, int(n))));
     run_threads(n_threads, [&](std::size_t t) {
-        for (std::size_t q = t; q < n; q += n_threads) work(t, q);
+        for (std::size_t q = t; q < n; q += n_threads) {
+            check_interrupt();
+            work(t, q);
+        }
     });
 }
 
@@ -110,7 +113,7 @@ void score_changes(const Floats &joint, const AnyArray &labels, const std::optio
                 expect(f >= 0 && std::size_t(f) < factors.size(), "a change names an unknown factor");
     const std::size_t n = changes ? changes->size() : factors.size();
     double *out = as_output(out_, std::int64_t(n), 3);
-    nb::gil_scoped_release release;
+    const Released release;
     const auto change = [&](std::size_t q) {
         std::vector<const Factor *> own;
         if (!changes) own.push_back(factors[q]);

@@ -37,7 +37,7 @@ class KeptRows {
         std::vector<ConditionalTable> found;
         for (std::size_t f = 0; f < families.size(); ++f) found.push_back(checked(families[f], tables[f], k));
         double *sums = out.data();
-        nb::gil_scoped_release release;
+        const Released release;
         tanager::log_totals(*rows_, ratio.data(), k, found, sums);
     }
 
@@ -46,7 +46,7 @@ class KeptRows {
         const ConditionalTable table = checked(family, cells, k);
         double *out = as_output(out_, std::int64_t(rows_->n_rows), int(k));
         std::vector<std::uint32_t> line(rows_->n_rows);
-        nb::gil_scoped_release release;
+        const Released release;
         find_lines(*rows_, family, 0, rows_->n_rows, line.data());
         for (const std::uint32_t at : line)
             for (std::size_t c = 0; c < k; ++c) *out++ = table.cells[at * k + c];

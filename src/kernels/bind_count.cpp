@@ -41,7 +41,7 @@ nb::object sums_of_pairs(nb::handle pairs_, nb::handle offsets, nb::handle n_val
     const auto n = std::size_t(layout.n);
     auto sums = std::make_unique<double[]>(n * n * kPairSums);
     {
-        nb::gil_scoped_release released;
+        const Released released;
         pair_sums(layout, static_cast<const double *>(pairs.data()), sums.get());
     }
     return new_array(std::move(sums), {n, n, kPairSums});
@@ -74,7 +74,7 @@ nb::object count_into(const Store &store, nb::handle codes_, nb::handle labels_,
     }
     Needed needed(store);
     {
-        nb::gil_scoped_release released;
+        const Released released;
         needed = count(rows, store, sign, static_cast<std::size_t>(n_jobs), method);
     }
     if (!needed.exceeded) return nb::none();

@@ -91,7 +91,7 @@ void score(const Evolving &self, const AnyArray &codes, const Numbers &numbers, 
            int n_jobs) {
     const EvolvingRows rows = as_rows(self, codes, numbers);
     double *out = as_output(out_, rows.n_rows(), self.n_classes());
-    nb::gil_scoped_release release;
+    const Released release;
     score_rows(self, rows, log_joint, n_jobs, out);
 }
 

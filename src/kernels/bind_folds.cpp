@@ -40,7 +40,7 @@ void right_of_folds(const AnyArray &codes, const AnyArray &labels, const DealtRo
     expect(right.ndim() == 1 && right.shape(0) == n + 1, "there must be room for every column, and one more");
     const FoldedColumns columns{n_values, pseudo, class_pseudo, n_classes};
     const std::vector<char> asked(wanted.begin(), wanted.end());
-    nb::gil_scoped_release release;
+    const Released release;
     fold_right(rows, columns, asked, heaviest, n_jobs, right.data());
 }
 
@@ -54,7 +54,7 @@ void weights_of_values(const AnyArray &codes_, const WeightArray &weights_, cons
         cells += values;
     }
     expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == cells, "there must be room for every value");
-    nb::gil_scoped_release release;
+    const Released release;
     value_weights(codes, n_values, weights, out.data());
 }
 

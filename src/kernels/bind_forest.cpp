@@ -136,7 +136,7 @@ class Forest {
         }
         check_jobs(n_jobs);
         std::int8_t *const terms[2] = {first_terms.data(), second_terms.data()};
-        nb::gil_scoped_release release;
+        const Released release;
         forest::learn_families(plan_, rows, halves, bounds_, n_jobs, strengths.data(), terms);
     }
 
@@ -150,7 +150,7 @@ class Forest {
         read_factors(factors);
         double *to = as_output(out, judged.n_rows, n_classes);
         check_jobs(n_jobs);
-        nb::gil_scoped_release release;
+        const Released release;
         forest::left_out_sums(plan_, rows, judged, strengths.data(), factors.data(), bounds_, n_jobs, to);
     }
 
@@ -163,7 +163,7 @@ class Forest {
         expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == starts.back(),
                "out must have one place for every cell");
         check_jobs(n_jobs);
-        nb::gil_scoped_release release;
+        const Released release;
         forest::make_tables(plan_, rows, strengths.data(), factors.data(), bounds_, n_jobs, starts.data(), out.data());
     }
 
@@ -174,7 +174,7 @@ class Forest {
                "the tables are not this forest's");
         double *to = as_output(out, queries.n_rows, n_classes);
         check_jobs(n_jobs);
-        nb::gil_scoped_release release;
+        const Released release;
         forest::add_tables(plan_, queries, starts.data(), tables.data(), n_jobs, to);
     }
 
@@ -225,7 +225,7 @@ double loss_of_factors(const Steps &steps, int n_classes, float unit, const Labe
     expect(!losses || (losses->ndim() == 1 && std::int64_t(losses->shape(0)) == n_rows),
            "losses must have a place for every row");
     const FactorTerms terms{steps.data(), n_factors, n_rows, n_classes, unit, labels.data(), weights.data()};
-    nb::gil_scoped_release release;
+    const Released release;
     return factor_loss(terms, factors.data(), fixed.data(), slopes ? slopes->data() : nullptr,
                        losses ? losses->data() : nullptr);
 }

@@ -183,11 +183,13 @@ void exact_read(const Digits &digits, const Windows &windows, const Integers &li
     expect_lines(lines, sums);
     const CellsOut out = checked_cells(weight, mean, deviation, m, sums.n);
     const std::int64_t *from = lines.data();
-    nb::gil_scoped_release release;
+    const Released release;
     parallel_rows(m, n_jobs, [&](std::int64_t begin, std::int64_t end) {
         exact::Scratch scratch;
-        for (std::int64_t r = begin; r < end; ++r)
+        for (std::int64_t r = begin; r < end; ++r) {
+            check_interrupt(r);
             for (int i = 0; i < sums.n; ++i) out.put(r * sums.n + i, exact::read(sums, sums.line(from[r]), i, scratch));
+        }
     });
 }
 
@@ -203,7 +205,7 @@ void exact_read_without(const Digits &digits, const Windows &windows, const Line
     expect_room(sums, values, weights, m);
     const CellsOut out = checked_cells(weight, mean, deviation, m * n_sets, sums.n);
     const std::int64_t *from = lines.data();
-    nb::gil_scoped_release release;
+    const Released release;
     // Many rows in few lines: these are read once, and each row is taken off in doubles, where that is good enough.
     std::vector<exact::Cell> cells;
     if (m * n_sets >= 2 * sums.n_lines) {
@@ -314,11 +316,13 @@ bool ratios(const Digits &digits, const Windows &windows, double ddof, double sc
     const std::vector<int> labels = labels_ ? checked_labels(*labels_, m, k) : std::vector<int>();
     for (const int y : labels) expect(y >= 0, "rows without a label cannot be left out");
     if (raw && !has_room(sums, values, raw, m)) return false;
-    nb::gil_scoped_release release;
+    const Released release;
     Moments moments(std::move(sums), ddof, scale);
-    for (std::int64_t r = 0; r < m; ++r, values += n, out += k)
+    for (std::int64_t r = 0; r < m; ++r, values += n, out += k) {
+        check_interrupt(r);
         highest[r] = raw ? moments.log_ratios_without(values, labels[std::size_t(r)], raw[r], out)
                          : moments.log_ratios(values, out);
+    }
     return true;
 }
 
@@ -350,7 +354,7 @@ void sums(const Rows &values, const Lines &lines, const Rows &mean, const Rows &
                int(out.shape(2)) == normals.n,
            "the output must have rows, classes and columns");
     double *to = out.data();
-    nb::gil_scoped_release release;
+    const Released release;
     log_density_sums(normals, rows, {n, set.data(), child.data(), log_weight.data()}, to, n_jobs);
 }
 
@@ -360,7 +364,7 @@ void products(const Rows &values, const Lines &lines, const Rows &mean, const Ro
     const Contexts rows = checked_contexts(values, lines, normals, std::int64_t(mean.shape(0)));
     expect(set >= 0 && set < rows.n_sets, "there is no such set");
     double *to = as_output(out, rows.n_rows, k);
-    nb::gil_scoped_release release;
+    const Released release;
     add_log_densities(normals, rows, set, skip, to, n_jobs);
 }
 

@@ -41,7 +41,7 @@ void score(const LogLinear &self, const AnyArray &codes_, const Floats &prior, c
     const Codes codes = as_codes(codes_, int(self.slots.limit.size()));
     check_tables(prior, cells, self.k, self.n_places * self.k);
     double *out = as_output(out_, codes.n_rows, self.k);
-    nb::gil_scoped_release release;
+    const Released release;
     tanager::parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
         self.score(codes, begin, end, prior.data(), cells.data(), log_joint, out);
     });
@@ -52,7 +52,7 @@ LabelledRows rows(const LogLinear &self, const AnyArray &codes, const AnyArray &
     const Batch rows = as_batch(codes, labels, weights, int(self.slots.limit.size()));
     for (std::int64_t r = 0; r < rows.n_rows(); ++r)
         expect(rows.labels.at(r) < self.k, "a label is none of the classes");
-    nb::gil_scoped_release release;
+    const Released release;
     return LabelledRows(self, rows);
 }
 
@@ -60,7 +60,7 @@ double gradient(const LabelledRows &self, const Floats &prior, const Floats &cel
                 const Doubles &d_cells, int n_jobs) {
     check_tables(prior, cells, self.k, self.n_cells);
     check_tables(d_prior, d_cells, self.k, self.n_cells);
-    nb::gil_scoped_release release;
+    const Released release;
     return self.gradient(prior.data(), cells.data(), d_prior.data(), d_cells.data(), n_jobs);
 }
 

@@ -39,7 +39,7 @@ void make(LazyRules *self, const AnyArray &codes, const AnyArray &labels, const 
     const scoring::Estimate estimate{smoothing_named(kind), strength, 1, first < 0 ? strength : first};
     const LazyRules::Options options{significance, min_errors, max_tests.value_or(int(n_values.size())),
                                      std::int64_t(std::min(max_bytes, 9e18))};
-    nb::gil_scoped_release release;
+    const Released release;
     new (self) LazyRules(rows, n_values, n_classes, estimate, options);
 }
 
@@ -48,7 +48,7 @@ void find(LazyRules &self, const AnyArray &codes_, const Bytes &tested, int n_jo
     expect(codes.n_rows < 4294967295 && std::int64_t(tested.shape(0)) == codes.n_rows &&
                int(tested.shape(1)) == self.n_columns(),
            "the output must have one row per row and one column per column");
-    nb::gil_scoped_release release;
+    const Released release;
     self.find(codes, tested.data(), n_jobs);
 }
 

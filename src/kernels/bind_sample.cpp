@@ -79,7 +79,7 @@ class KeptSample {
         if (sample_->n_cells(variables) > 4e9) refuse("a table of more than 4e9 cells cannot be counted.");
         std::vector<double> cells(static_cast<std::size_t>(sample_->n_cells(variables)), 0.0);
         {
-            nb::gil_scoped_release released;
+            const Released released;
             if (variables.empty()) {
                 for (std::size_t r = 0; r < sample_->n_rows(); ++r) cells[0] += sample_->weight(r);
             } else {
@@ -99,10 +99,10 @@ class KeptSample {
         const std::size_t second = variables.back(), first = variables[variables.size() - 2];
         variables.resize(variables.size() - 2);
         if (method != SampleMethod::automatic) {
-            nb::gil_scoped_release released;
+            const Released released;
             return as_tuple(tanager::information(*sample_, first, second, variables, method));
         }
-        nb::gil_scoped_release released;
+        const Released released;
         return as_tuple(known_->ask(first, second, variables));
     }
 
@@ -115,7 +115,7 @@ class KeptSample {
         const auto split = variables.begin() + std::ptrdiff_t(others.size());
         const Variables zs(variables.begin(), split), conditions(split, variables.end() - 1);
         std::vector<double> out;
-        nb::gil_scoped_release released;
+        const Released released;
         known_->learn_with(variables.back(), zs, conditions, false);
         for (const std::size_t z : zs) out.push_back(known_->ask(variables.back(), z, conditions, false).value);
         return out;
@@ -127,7 +127,7 @@ class KeptSample {
         const Variables variables = checked(all);
         const Variables conditions(variables.begin() + std::ptrdiff_t(places.size()), variables.end());
         std::vector<Figures> out;
-        nb::gil_scoped_release released;
+        const Released released;
         known_->learn_pairs({variables.begin(), variables.end() - std::ptrdiff_t(given.size())}, conditions, true);
         for (std::size_t a = 0; a < places.size(); ++a)
             for (std::size_t b = a + 1; b < places.size(); ++b)
@@ -156,7 +156,7 @@ class KeptSample {
         const auto of = static_cast<std::size_t>(child);
         std::vector<double> out(families.size());
         if (!families.empty()) {
-            nb::gil_scoped_release released;
+            const Released released;
             family_scores(*sample_, kind, of, families, strength, method, out.data());
         }
         const std::size_t n = out.size();
@@ -186,7 +186,7 @@ class KeptSample {
         for (const auto &[u, v] : required)
             expect(u >= 0 && v >= 0 && u < n && v < n && u != v, "an arc must name two of the nodes");
         expect(!target || (*target >= 0 && *target < n && required.empty()), "a target must be one of the nodes");
-        nb::gil_scoped_release released;
+        const Released released;
         FamilyScores scores(*sample_, kind, strength);
         Climbed found = target ? climb_around(scores, task, *target, all_joined) : tanager::climb(scores, task);
         return {std::move(found.parents), found.n_scored};
@@ -272,7 +272,7 @@ class PySeparation {
     // None where no node lies between the two, and `always` is not asked for.
     std::optional<Found> by_neighbours(int a, int b, bool always, bool widely) {
         check_pair(a, b);
-        nb::gil_scoped_release released;
+        const Released released;
         const std::vector<char> flags = own_.graph.between(a, b);
         if (!always && std::find(flags.begin(), flags.end(), 1) == flags.end()) return std::nullopt;
         Attempt found = widely ? own_.widely(a, b, flags) : own_.by_neighbours(a, b, flags);
@@ -293,7 +293,7 @@ class PySeparation {
                 expect(required[other] != NodePair{u, v} && required[other] != NodePair{v, u},
                        "every pair can be required once");
         }
-        nb::gil_scoped_release released;
+        const Released released;
         OpenNetwork found = learn_open_network(own_, required, extend_by_order,
                                                max_parents.value_or(std::numeric_limits<std::size_t>::max()));
         return {std::move(found.parents), std::move(found.undirected)};

@@ -164,7 +164,7 @@ struct PyPlan {
         check_ready();
         expect(plan.estimate.learned, "strengths are learned of a learned back-off alone");
         marginal.reset();
-        nb::gil_scoped_release release;
+        const Released release;
         plan.learn_strengths();
     }
     void set_strengths(const std::vector<double> &all) {
@@ -187,7 +187,7 @@ struct PyPlan {
         const Codes codes = as_codes(codes_, plan.store.n);
         double *out = as_output(out_, codes.n_rows, plan.store.k);
         const LeftOut left_out = as_left_out(labels, weights, unit, codes.n_rows);
-        nb::gil_scoped_release release;
+        const Released release;
         score_rows(plan, codes, left_out, log_joint, n_jobs, out);
     }
     void score_marginal(const AnyArray &codes_, const Doubles &out_, bool log_joint,
@@ -201,7 +201,7 @@ struct PyPlan {
         double *out = as_output(out_, codes.n_rows, plan.store.k);
         const LeftOut left_out = as_left_out(labels, weights, unit, codes.n_rows);
         if (!marginal) marginal = std::make_unique<Marginal>(plan);
-        nb::gil_scoped_release release;
+        const Released release;
         score_rows(plan, *marginal, codes, left_out, log_joint, n_jobs, out);
     }
     // The posterior of a single row.
@@ -250,7 +250,7 @@ struct PyPlan {
         const tanager::FoldedRows rows = as_folded(codes, labels, dealt, s.n, s.k);
         expect(plan.estimate.unit == 1 && std::all_of(s.classes, s.classes + s.k, [](double x) { return x == 0; }),
                "a plan is cross-validated over counts that are empty");
-        nb::gil_scoped_release release;
+        const Released release;
         const double right = tanager::scoring::right_in_folds(plan, rows, n_jobs);
         expect(!std::isnan(right), "a row has a value that these counts do not know");
         return right;
@@ -258,13 +258,10 @@ struct PyPlan {
     void parts(const AnyArray &codes_, const Doubles &out) {
         check_ready();
         const Codes codes = as_codes(codes_, plan.store.n);
-        expect(codes.n_rows == 1, "parts are given for one row");
-        std::vector<int> slot(plan.store.n);
-        std::vector<double> values;
-        plan.slots.read(codes, 0, slot.data());
-        plan.parts(slot.data(), values);
-        expect(out.size() == values.size(), "the output must have one row per member and term");
-        std::copy(values.begin(), values.end(), out.data());
+        expect(out.size() == std::size_t(codes.n_rows) * plan.n_parts(),
+               "the output must have one line per row, member and term");
+        nb::gil_scoped_release release;
+        plan.parts(codes, out.data());
     }
     void term(int number, const AnyArray &codes_, const Doubles &out_, const std::optional<AnyArray> &labels,
               const std::optional<WeightArray> &weights, double unit) {
@@ -273,7 +270,7 @@ struct PyPlan {
         double *out = as_output(out_, codes.n_rows, plan.store.k);
         expect(number >= 0 && number < int(plan.terms.size()), "there is no such term");
         const LeftOut left_out = as_left_out(labels, weights, unit, codes.n_rows);
-        nb::gil_scoped_release release;
+        const Released release;
         term_values(plan, plan.terms[number], codes, left_out, out);
     }
     // Factors of products over the same counts, with the same estimates; `over` are factors that each is divided by.
@@ -288,9 +285,10 @@ struct PyPlan {
         for (const auto &[child, parents, weight, only, joined] : products)
             check_product(child, parents, weight, only, joined);
         std::vector<std::shared_ptr<Factor>> out;
-        nb::gil_scoped_release release;
+        const Released release;
         LeftOutFactors made(plan, codes, left_out, log_prior.data(), least_log);
         for (std::size_t f = 0; f < products.size(); ++f) {
+            tanager::check_interrupt();
             const auto &[child, parents, weight, only, joined] = products[f];
             out.push_back(made.make({child, parents, weight, only, joined}, over[f]));
         }
@@ -312,8 +310,11 @@ struct PyPlan {
             for (const int i : block) expect(made.has_values(i), "blocks are counted from rows without missing values");
         }
         std::vector<std::shared_ptr<Factor>> out;
-        nb::gil_scoped_release release;
-        for (std::size_t f = 0; f < blocks.size(); ++f) out.push_back(made.make_block(blocks[f], over[f]));
+        const Released release;
+        for (std::size_t f = 0; f < blocks.size(); ++f) {
+            tanager::check_interrupt();
+            out.push_back(made.make_block(blocks[f], over[f]));
+        }
         return out;
     }
     void check_left_out_rows(const Codes &codes, const LeftOut &left_out, const Table &log_prior) const {
@@ -350,7 +351,7 @@ struct PyPlan {
         const Batch rows = as_batch(codes, labels, weights, plan.store.n);
         expect(begin >= 0 && begin <= rows.n_rows(), "the row to begin with is none of the rows");
         const Judged lines = as_judged(judged);
-        nb::gil_scoped_release release;
+        const Released release;
         plan.refresh_missing();
         return tanager::scoring::validate_members(plan, rows, scores, leave_out, unit, begin, nanoseconds, n_jobs,
                                                   lines, joints);
@@ -375,7 +376,7 @@ void compiled_score(const Compiled &self, const AnyArray &codes_, const Doubles 
     if (labels_) labels = as_labels(*labels_, codes.n_rows);
     for (std::int64_t r = 0; r < codes.n_rows && labels_; ++r)
         expect(labels.at(r) < self.answers, "a label is none of the classes");
-    nb::gil_scoped_release release;
+    const Released release;
     tanager::parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
         self.score(codes, labels_ ? &labels : nullptr, begin, end, log_joint, out);
     });
@@ -472,7 +473,7 @@ void bind_score(nb::module_ &m) {
             },
             nb::arg("n_rows"), nb::arg("left_out") = false)
         .def("n_reads", [](const PyPlan &p) { return Compiled::n_reads(p.plan); })
-        .def("compile", &PyPlan::compile, nb::arg("leave_out") = false, nb::call_guard<nb::gil_scoped_release>());
+        .def("compile", &PyPlan::compile, nb::arg("leave_out") = false, nb::call_guard<Released>());
     m.def("back_off_strengths", &back_off_strengths, nb::arg("tables"), nb::arg("start") = 1.0, nb::arg("n_fixed") = 0,
           nb::arg("prior") = 0.0);
     nb::class_<Compiled>(m, "Compiled", "A plan with every probability worked out.")

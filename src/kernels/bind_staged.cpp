@@ -77,7 +77,7 @@ PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<ScoringPlan> plan, c
     staging.limit = limit.value_or(staging.limit);
     staging.margin = margin.value_or(staging.margin);
     check_limits(staging.limit, staging.margin);
-    nb::gil_scoped_release release;
+    const Released release;
     return {std::move(store), std::make_unique<Run>(std::move(plan), staging, codes, both.first, both.second)};
 }
 
@@ -102,7 +102,7 @@ void bind_staged(nb::module_ &m) {
         .def(
             "advance",
             [](PyRun &self, std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
-                nb::gil_scoped_release release;
+                const Released release;
                 return self.run->advance(steps, nanoseconds, n_jobs);
             },
             nb::arg("steps") = -1, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
@@ -111,7 +111,7 @@ void bind_staged(nb::module_ &m) {
             [](const PyRun &self, const Doubles &out, bool log_joint) {
                 expect(self.run->begun(), "a run has answers once it was advanced");
                 double *to = as_output(out, self.run->n_rows, self.run->n_classes);
-                nb::gil_scoped_release release;
+                const Released release;
                 self.run->answer(log_joint, to);
             },
             nb::arg("out").noconvert(), nb::arg("log_joint") = false)

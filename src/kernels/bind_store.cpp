@@ -59,7 +59,7 @@ void resolve(PyStore &self, const AnyArray &codes_, const TableArray &out_, doub
            "the output must have the shape and type of the codes");
     const auto size = std::ptrdiff_t(codes.code_size());
     const CodesOut out{static_cast<std::byte *>(out_.data()), out_.stride(0) * size, out_.stride(1) * size};
-    nb::gil_scoped_release release;
+    const Released release;
     resolve_subsumption(s, codes, out, least, unit, left_out, n_jobs, gaps_differ);
 }
 
@@ -80,7 +80,7 @@ void super_parent_sums(PyStore &self, const AnyArray &codes, const AnyArray &lab
     expect(each_once, "the order must name each column once");
     expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == s.n, "the output must have one number per column");
     const Batch rows = as_batch(codes, labels, weights, s.n);
-    nb::gil_scoped_release release;
+    const Released release;
     scoring::super_parent_sums(s, estimate, smooth_unseen, order, rows, leave_out, n_jobs, out.data());
 }
 

@@ -24,7 +24,7 @@ void make(SumOverRows *self, const AnyArray &codes, const AnyArray &labels, cons
         expect(!rows.has_label(r) || rows.labels.at(r) < n_classes, "a label is none of the classes");
         expect(rows.weights[r] >= 0 && std::isfinite(rows.weights[r]), "a weight must be a number of at least 0");
     }
-    nb::gil_scoped_release release;
+    const Released release;
     new (self) SumOverRows(rows, n_values, n_classes, {smoothing, strength, 1, strength}, smooth_unseen);
 }
 
@@ -45,7 +45,7 @@ void score(SumOverRows &self, const AnyArray &codes_, const Doubles &out_, int s
     double *out = as_output(out_, codes.n_rows, self.n_classes());
     const SumOverRows::Question question{
         size, min_count, priors, factors, as_left_out(labels, weights, 1, codes.n_rows), log_joint};
-    nb::gil_scoped_release release;
+    const Released release;
     self.score(codes, question, n_jobs, out);
 }
 
@@ -56,7 +56,7 @@ void parts(SumOverRows &self, const AnyArray &codes_, const Doubles &out, int si
     expect(out.ndim() == 3 && std::int64_t(out.shape(0)) == self.n_sets(size) &&
                int(out.shape(1)) == self.n_columns() + 1 && int(out.shape(2)) == self.n_classes(),
            "the output must have one line per set, one column more than there are, and the classes");
-    nb::gil_scoped_release release;
+    const Released release;
     self.parts(codes, size, min_count, out.data());
 }
 

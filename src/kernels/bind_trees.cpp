@@ -33,7 +33,7 @@ void tree_weights(const PyStore &self, const Doubles &out, double ess, double un
     const Store &s = self.store;
     const TreePrior prior = as_prior(s, ess, unit, 1);
     double *to = as_output(out, s.n, s.n);
-    nb::gil_scoped_release release;
+    const Released release;
     trees::log_weights(s, prior, to, n_jobs);
 }
 
@@ -47,7 +47,7 @@ void tree_sums(const PyStore &self, const AnyArray &log_weights_, const AnyArray
     rows.left_out = as_left_out(labels, weights, unit, rows.codes.n_rows);
     double *to = as_output(out, rows.codes.n_rows, s.k);
     check_spare(s, smooth_unseen);
-    nb::gil_scoped_release release;
+    const Released release;
     trees::log_tree_sums(s, prior, log_weights, rows, n_jobs, to);
 }
 

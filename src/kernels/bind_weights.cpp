@@ -30,7 +30,7 @@ void best_steps(const Joint &joint, const AnyArray &labels_, const RowWeights &w
     expect(step.ndim() == 1 && errors.ndim() == 1 && std::int64_t(step.shape(0)) == k &&
                std::int64_t(errors.shape(0)) == k,
            "one number to write per class");
-    nb::gil_scoped_release release;
+    const Released release;
     best_class_steps(rows, step.data(), errors.data());
 }
 

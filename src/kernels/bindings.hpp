@@ -9,7 +9,25 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "interrupt.hpp"
+
 namespace nb = nanobind;
+
+// Lets other threads of Python run while a kernel works, and Ctrl-C end it. Not for kernels that change what Python
+// holds as they go: those release the GIL alone.
+class Released {
+  public:
+    Released() : call_(in_main_thread() ? &ask_python : nullptr) {}
+
+  private:
+    // Declared in this order, so that no kernel works without the GIL being free, nor asks without a call.
+    nb::gil_scoped_release released_;
+    tanager::Call call_;
+
+    static bool in_main_thread();  // where alone Python handles signals
+    static void ask_python();
+};
+void remember_main_thread();
 
 void bind_count(nb::module_ &m);
 void bind_store(nb::module_ &m);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "interrupt.hpp"
+
 namespace tanager {
 
 namespace {
@@ -162,6 +164,7 @@ class Sweep {
 void best_class_steps(const WeighedRows &rows, double *step, double *errors) {
     const Standing standing(rows);
     for (int c = 0; c < rows.k; ++c) {
+        check_interrupt();
         Sweep sweep(rows, standing, c);
         step[c] = sweep.run();
         errors[c] = standing.n_wrong;

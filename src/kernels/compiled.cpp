@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "interrupt.hpp"
+
 namespace tanager::scoring {
 
 namespace {
@@ -20,6 +22,7 @@ void for_each_configuration(const ScoringPlan &p, const std::vector<int> &attrib
     std::vector<int> at(attributes.size(), 0);
     for (std::int64_t number = 0;; ++number) {
         for (std::size_t q = 0; q < at.size(); ++q) slot[attributes[q]] = stored(p, attributes[q], at[q]);
+        check_interrupt(number);
         visit(number);
         int q = int(at.size()) - 1;
         while (q >= 0 && ++at[q] == slots_of(p, attributes[q])) at[q--] = 0;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "interrupt.hpp"
+
 namespace tanager {
 
 namespace {
@@ -118,6 +120,7 @@ void log_totals(const CodedRows &rows, const double *ratio, std::size_t k, const
                 double *out) {
     std::fill_n(out, tables.size(), 0.0);
     for (std::size_t begin = 0; begin < rows.n_rows; begin += kBlock) {
+        check_interrupt();
         const std::size_t n = std::min(kBlock, rows.n_rows - begin);
         if (k == 2) add_log_totals<2>(rows, begin, n, ratio, k, tables, out);
         else if (k == 3) add_log_totals<3>(rows, begin, n, ratio, k, tables, out);

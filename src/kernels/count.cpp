@@ -34,6 +34,7 @@ class Worker {
     // Once any worker has met a code that does not fit, the rest of the rows is only looked at.
     void run(std::size_t begin, std::size_t end, std::atomic<bool> &exceeded) {
         for (; begin < end; begin += plan_.block_rows) {
+            check_interrupt();  // these cells are its own: nothing was added to the tables yet
             const std::size_t n = std::min(plan_.block_rows, end - begin);
             columns_.load(begin, n, needed);
             if (needed.exceeded) exceeded = true;

@@ -6,6 +6,7 @@
 
 #include "count_columns.hpp"
 #include "count_merge.hpp"
+#include "interrupt.hpp"
 
 namespace tanager {
 
@@ -121,6 +122,7 @@ class IncrementCounter {
         // Pairs come ordered by j, so its digits are made once for all i.
         std::size_t made = CountingPlan::none;
         for (const auto &[i, j, block] : table.increments) {
+            check_interrupt();
             if (j != made) append(columns.slots(j), table.n_contexts, classes, inner_.data());
             made = j;
             const std::size_t stride = plan_.slots[j] * table.n_contexts;

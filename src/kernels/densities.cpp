@@ -30,6 +30,7 @@ void log_density_sums(const Normals &normals, const Contexts &rows, const Terms 
     const auto work = [&](std::int64_t begin, std::int64_t end) {
         std::vector<double> rest(static_cast<std::size_t>(cells));
         for (std::int64_t r = begin; r < end; ++r) {
+            check_interrupt(r);
             const double *x = rows.values + r * n;
             const std::int64_t *lines = rows.lines + r * rows.n_sets;
             double *top = out + r * cells;

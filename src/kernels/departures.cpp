@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "interrupt.hpp"
 #include "member_rows.hpp"
 
 namespace tanager::scoring {
@@ -129,6 +130,7 @@ void Departures::sum(double *total, double *power, double *weight) {
             to = end_of_values(from);
             n_groups_ += start(groups_[n_groups_], from, to);
             if (n_groups_ == int(groups_.size()) || to == n_rows_) {
+                check_interrupt();
                 make_tables();
                 add_rows(weight);
                 n_groups_ = 0;

@@ -74,6 +74,7 @@ void score_rows(const Evolving &model, const EvolvingRows &rows, bool log_joint,
         EvolvingRows own = rows;  // with a buffer of its own
         Evolving::Scores scores;
         for (std::int64_t r = begin; r < end; ++r) {
+            check_interrupt(r);
             model.answer(own.at(r), scores);
             if (log_joint) model.log_joints(scores, out + r * k);
             else std::copy_n(scores.classes.data(), k, out + r * k);

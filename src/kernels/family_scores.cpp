@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "information_sum.hpp"
+#include "interrupt.hpp"
 
 namespace tanager {
 
@@ -213,6 +214,7 @@ void FamilyScores::with_one_more(std::size_t child, const Variables &own, const 
     };
     std::size_t n_cells = 0;
     for (std::size_t k = 0; k < added.size(); ++k) {
+        check_interrupt();
         // Each is measured by itself: how a family is scored must not depend on its company.
         const auto [hash, fresh] = hashed.try_emplace(sample_.n_values(added[k]));
         if (fresh) hash->second = by_hash(base, added[k]);

@@ -220,6 +220,7 @@ double right_of_split(const Prepared &rows, std::size_t column, std::size_t n_va
     Part part;
     for (std::size_t v = 0; v < n_values; ++v) {
         if (mass[v] <= 0.0) continue;
+        check_interrupt();
         part.clear();
         for (const std::size_t r : with[v]) part.add(r, 1.0);
         const double share = heaviest ? (v == top ? 1.0 : 0.0) : mass[v] / known;
@@ -243,6 +244,7 @@ void fold_right(const FoldedRows &given, const FoldedColumns &columns, const std
     run_threads(n_threads, [&](std::size_t) {
         FoldedNaiveBayes model(rows, columns);
         for (std::size_t i = next++; i <= rows.n; i = next++) {
+            check_interrupt();
             if (i == rows.n) {
                 Part all;
                 for (std::size_t r = 0; r < rows.m; ++r) all.add(r, 1.0);

@@ -4,6 +4,7 @@
 
 #include "cpu.hpp"
 #include "forest_levels.hpp"
+#include "interrupt.hpp"
 
 namespace tanager::forest {
 
@@ -107,6 +108,7 @@ void add_tables(const Plan &plan, const Rows &queries, const std::int64_t *start
             const std::int64_t begin = b * block, end = std::min(queries.n_rows, begin + block), n = end - begin;
             sums.assign(std::size_t(n * c), 0.0f);
             for (std::size_t f = 0; f < plan.families.size(); ++f) {
+                check_interrupt();
                 if (f == 0 || plan.families[f].member != plan.families[f - 1].member) {
                     std::size_t last = f;
                     while (last < plan.families.size() && plan.families[last].member == plan.families[f].member) ++last;

@@ -3,6 +3,7 @@
 #include "cpu.hpp"
 #include "factor_loss.hpp"
 #include "forest_levels.hpp"
+#include "interrupt.hpp"
 
 namespace tanager::forest {
 
@@ -229,6 +230,7 @@ void learn_families(const Plan &plan, const Rows &rows, const Halves &halves, co
                 logs = LeftOutLogs(c)](std::size_t first, std::size_t last) mutable {
             group_rows(plan, first, last, rows, 0, rows.n_rows, groups);
             for (std::size_t f = first; f < last; ++f) {
+                check_interrupt();
                 const Family &family = plan.families[f];
                 float own[2][depth];
                 for (int h = 0; h < 2; ++h) {
@@ -265,6 +267,7 @@ void left_out_sums(const Plan &plan, const Rows &rows, const Rows &judged, const
         Levels levels;
         LeftOutLogs logs{int(c)};
         for (std::size_t f = 0; f < plan.families.size(); ++f) {
+            check_interrupt();
             const Family &family = plan.families[f];
             if (f == 0 || family.member != plan.families[f - 1].member) {
                 std::size_t last = f;

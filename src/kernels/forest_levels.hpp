@@ -40,7 +40,10 @@ void each_member(const Plan &plan, int n_jobs, const Work &work) {
     const std::size_t n = firsts.size() - 1, jobs = std::max<std::size_t>(1, std::min(std::size_t(n_jobs), n));
     run_threads(jobs, [&](std::size_t t) {
         auto mine = work();
-        for (std::size_t e = t; e < n; e += jobs) mine(firsts[e], firsts[e + 1]);
+        for (std::size_t e = t; e < n; e += jobs) {
+            check_interrupt();
+            mine(firsts[e], firsts[e + 1]);
+        }
     });
 }
 

@@ -9,6 +9,7 @@
 #endif
 
 #include "cpu.hpp"
+#include "interrupt.hpp"
 #include "lanes.hpp"
 
 namespace tanager::half_lives {
@@ -440,7 +441,10 @@ std::int64_t test_then_train(Members &members, Stream &stream) {
     std::vector<std::int64_t> cell(s.n);
     std::vector<double> raw(members.n_members);
     const bool large = s.width * s.width * s.k > large_table;
+    const auto began = std::chrono::steady_clock::now();
     for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+        // Now and then Python gets a turn, between two rows: it hears Ctrl-C, and goes on from here.
+        if (r % 64 == 63 && std::chrono::steady_clock::now() - began > Call::interval) return r;
         const int y = rows.labels.at(r);
         const bool labelled = rows.has_label(r);
         if ((labelled && y >= n_classes) || !scorer.slots().read(rows.codes, r, slot.data())) return r;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "interrupt.hpp"
+
 namespace tanager {
 
 namespace {
@@ -23,6 +25,7 @@ void pair_sums(const Layout &layout, const double *pairs, double *sums) {
     std::vector<double> iy, jy, y(n_classes), only_i, only_j;
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = i + 1; j < n; ++j) {
+            check_interrupt();
             const auto a_i = std::size_t(layout.n_values[i]), a_j = std::size_t(layout.n_values[j]);
             iy.assign(a_i * n_classes, 0.0);
             jy.assign(a_j * n_classes, 0.0);

@@ -83,6 +83,7 @@ LazyRules::LazyRules(const Batch &rows, std::vector<int> n_values, int n_classes
     std::unordered_map<std::string, std::size_t> known;  // rows by all that they are
     std::string key;
     for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+        check_interrupt(r);
         const double w = rows.weights[r];
         const int y = rows.labels.at(r);
         if (!rows.has_label(r) || !(w > 0)) continue;
@@ -363,8 +364,10 @@ void LazyRules::try_all(Node &node, const std::vector<Test> &tests, int n_jobs) 
     const std::size_t threads = work < 1e6 ? 1 : std::min<std::size_t>(std::size_t(std::max(n_jobs, 1)), tests.size());
     run_threads(threads, [&](std::size_t) {
         Scratch w;
-        for (std::size_t t; (t = next++) < tests.size();)
+        for (std::size_t t; (t = next++) < tests.size();) {
+            check_interrupt();
             found[t] = evaluate(node, tests[t], known[t].get(), made[t], w);
+        }
     });
     for (std::size_t t = 0; t < tests.size(); ++t) {
         node.trials[tests[t]] = found[t];

@@ -43,6 +43,7 @@ double add_rows(const LabelledRows &rows, std::int64_t begin, std::int64_t end, 
     double few[K ? K : 1], *s = K ? few : room.data();
     double value = 0;
     for (std::int64_t r = begin; r < end; ++r) {
+        check_interrupt(r);
         const std::uint32_t *first = rows.first.data() + rows.begins[std::size_t(r)];
         const std::int64_t n = rows.begins[std::size_t(r) + 1] - rows.begins[std::size_t(r)];
         const int y = rows.labels[std::size_t(r)];
@@ -93,6 +94,7 @@ void LogLinear::score(const Codes &codes, std::int64_t begin, std::int64_t end, 
     std::vector<int> slot(slots.limit.size());
     std::vector<std::uint32_t> first(terms.size());
     for (std::int64_t r = begin; r < end; ++r) {
+        check_interrupt(r);
         slots.read(codes, r, slot.data());
         const int n = find(slot.data(), first.data());
         double *answer = out + r * k;

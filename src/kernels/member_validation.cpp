@@ -112,6 +112,7 @@ void validate_rows(const ScoringPlan &plan, Scratch &work, double *scores, const
     MemberValidation validation(plan, work, scores);
     std::vector<int> slot(plan.store.n);
     for (std::int64_t r = from; r < to; ++r) {
+        check_interrupt(r);
         const int y = rows.labels.at(r);
         if (y >= plan.store.k) continue;
         plan.slots.read(rows.codes, r, slot.data());

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "interrupt.hpp"
+
 namespace tanager {
 
 namespace {
@@ -153,6 +155,7 @@ RememberedInformation::FewVariables RememberedInformation::key_of(std::size_t x,
 
 Information RememberedInformation::ask(std::size_t x, std::size_t z, const Variables &given, bool with_pearson,
                                        SearchedLayers *searched) {
+    check_interrupt();
     if (x > z) std::swap(x, z);
     ++n_asked;
     const bool few = are_few(given);

@@ -22,6 +22,7 @@ void each_row(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, in
         auto score = make();
         std::vector<int> slot(plan.store.n);
         for (std::int64_t r = begin; r < end; ++r) {
+            check_interrupt(r);
             plan.slots.read(codes, r, slot.data());
             const int y = left_out.class_of(r, k);
             score(slot.data(), y, y < 0 ? 0 : left_out.weight(r), out + r * k);
@@ -43,6 +44,7 @@ class SumInBlocks {
     void score(std::int64_t begin, std::int64_t end, double *out) {
         for (std::int64_t from = begin; from < end; from += members_.most_rows) {
             const std::int64_t to = std::min<std::int64_t>(end, from + members_.most_rows);
+            check_interrupt();
             add_up(from, to);
             for (std::int64_t r = from; r < to; ++r) answer(r, int(r - from), out + r * k_);
         }
@@ -74,6 +76,7 @@ class SumInBlocks {
     void add_members() {
         members_.sort();
         for (int q = 0; q < int(plan_.members.size()); ++q) {
+            check_interrupt();
             const auto take = [&, own = plan_.members[q].weight](const MemberRows::Joints &some) {
                 for (int at = 0; at < some.n_rows; ++at) {
                     const std::size_t r = std::size_t(some.rows[at]), from = std::size_t(at) * members_.width();

@@ -578,21 +578,49 @@ bool finish(const double *m, const double *e, int k, double qualified, bool log_
     return true;
 }
 
-void ScoringPlan::parts(const int *slot, std::vector<double> &out) const {
-    const int k = store.k;
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> none(k, 0.0), prior(k);
-    class_prior(store, estimate, nullptr, prior.data());
-    out.assign((members.size() + terms.size()) * k, nan);
-    for (std::size_t q = 0; q < members.size(); ++q) {
-        std::vector<double> value(k);
-        if (joint_value(*this, members[q], slot, none.data(), 0, prior.data(), value.data()))
-            std::copy(value.begin(), value.end(), out.begin() + q * k);
+std::size_t ScoringPlan::n_parts() const { return (members.size() + terms.size()) * std::size_t(store.k); }
+
+// The values of one term for rows (`slots` of each), every `step` numbers. A combination of values is worked out once
+// where there are fewer of them than rows.
+static void term_of_rows(const ScoringPlan &p, const Term &term, const std::vector<int> &slots, std::size_t step,
+                         double *out) {
+    const Store &s = p.store;
+    const int k = s.k;
+    const std::size_t n_rows = slots.size() / std::max(1, s.n);
+    std::size_t n_cells = std::size_t(s.n_slots[term.child]);
+    for (int i : term.parents) n_cells = std::min(n_cells * std::size_t(s.n_slots[i]), n_rows + 1);
+    std::vector<const double *> known(n_cells <= n_rows ? n_cells : 0, nullptr);
+    for (std::size_t r = 0; r < n_rows; ++r, out += step) {
+        const int *slot = slots.data() + r * std::size_t(s.n);
+        std::size_t cell = std::size_t(slot[term.child]);
+        for (int i : term.parents) cell = cell * std::size_t(s.n_slots[i]) + std::size_t(slot[i]);
+        if (!known.empty() && known[cell]) std::copy_n(known[cell], k, out);
+        else if (!term_value(s, p.estimate, p.terms, term, slot, nullptr, 0, out))
+            std::fill_n(out, k, std::numeric_limits<double>::quiet_NaN());
+        if (!known.empty()) known[cell] = out;
     }
-    for (std::size_t t = 0; t < terms.size(); ++t) {
-        std::vector<double> value(k);
-        if (term_value(store, estimate, terms, terms[t], slot, nullptr, 0, value.data()))
-            std::copy(value.begin(), value.end(), out.begin() + (members.size() + t) * k);
+}
+
+void ScoringPlan::parts(const Codes &codes, double *out) const {
+    const int k = store.k;
+    const std::vector<double> none(k, 0.0);
+    std::vector<double> prior(k);
+    std::vector<int> slot(std::size_t(codes.n_rows) * std::size_t(store.n));
+    class_prior(store, estimate, nullptr, prior.data());
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) {
+        int *own = slot.data() + r * store.n;
+        double *value = out + std::size_t(r) * n_parts();
+        slots.read(codes, r, own);
+        for (const Member &member : members) {
+            if (!joint_value(*this, member, own, none.data(), 0, prior.data(), value))
+                std::fill_n(value, k, std::numeric_limits<double>::quiet_NaN());
+            value += k;
+        }
+    }
+    out += members.size() * std::size_t(k);
+    for (const Term &term : terms) {
+        term_of_rows(*this, term, slot, n_parts(), out);
+        out += k;
     }
 }
 

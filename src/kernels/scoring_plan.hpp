@@ -125,8 +125,9 @@ struct ScoringPlan {
     double joint(const int *slot, bool leave_out, double left_out, Scratch &w) const;
     // From w.m, w.e and w.prior to an answer, less w.sub; where every class is impossible, Laplace's rule and false.
     bool answer(double qualified, bool log_joint, double *out, Scratch &w) const;
-    // Value of every term (or member, then its children) of one row, NaN where not available.
-    void parts(const int *slot, std::vector<double> &out) const;
+    // For every row the value of every member, then of every term, for all classes; NaN where not available.
+    void parts(const Codes &codes, double *out) const;
+    std::size_t n_parts() const;  // numbers of one row
 
   private:
     std::map<std::tuple<int, std::vector<int>, bool>, int> known_;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cpu.hpp"
+#include "interrupt.hpp"
 
 namespace tanager {
 
@@ -89,6 +90,7 @@ class AllSplits {
         for (const std::size_t s : wanted_) right[s] = 0;
         right[n_] = 0;
         for (std::size_t b = 0; b < folds_; ++b) {
+            check_interrupt();
             take_out(b);
             make_lines();
             answer(right);

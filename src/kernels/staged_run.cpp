@@ -150,6 +150,7 @@ class Run::Part {
         const bool large = is_large(reader_);
         const std::int64_t block = large ? 32 : 1;
         for (std::int64_t from = begin_; from < end_; from += block) {
+            check_interrupt(from - begin_);
             const std::int64_t to = std::min(end_, from + block);
             for (std::int64_t r = from; r < to && !run_.begun_; ++r) begin_row(r);
             int until = large ? reached : last;

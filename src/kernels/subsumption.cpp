@@ -48,6 +48,7 @@ void resolve_subsumption(const Store &s, const Codes &codes, const CodesOut &out
     parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
         std::vector<int> slot(s.n);
         for (std::int64_t r = begin; r < end; ++r) {
+            check_interrupt(r);
             slots.read(codes, r, slot.data());
             const double minus = left_out ? left_out[r] : 0;
             for (int i = 0; i < s.n; ++i) {

@@ -466,7 +466,10 @@ void SumOverRows::score(const Codes &codes, const Question &question, int n_jobs
     const std::vector<double> &complete = complete_rows(question.size);
     const auto rows = [&](std::int64_t begin, std::int64_t end) {
         Work work;
-        for (std::int64_t r = begin; r < end; ++r) answer_row(codes, r, question, complete, work, out + r * k_);
+        for (std::int64_t r = begin; r < end; ++r) {
+            check_interrupt();
+            answer_row(codes, r, question, complete, work, out + r * k_);
+        }
     };
     parallel_rows(codes.n_rows, n_jobs, rows, 4);
 }

@@ -397,7 +397,10 @@ void super_parent_sums(const Store &store, const Estimate &estimate, bool smooth
     std::atomic<int> next = 0;
     run_threads(std::size_t(std::clamp(n_jobs, 1, store.n)), [&](std::size_t) {
         SuperParent choice(shared, groups);
-        for (int s = next++; s < store.n; s = next++) out[s] = choice.sum(s);
+        for (int s = next++; s < store.n; s = next++) {
+            check_interrupt();
+            out[s] = choice.sum(s);
+        }
     });
 }
 

@@ -273,6 +273,7 @@ void log_weights(const Store &s, const TreePrior &prior, double *out, int n_jobs
     run_threads(parts, [&](std::size_t part) {
         std::vector<double> sums;
         for (std::size_t u = part; u < n; u += parts) {  // turn about, as later columns have more pairs
+            check_interrupt();
             out[u * n + u] = 0;
             for (std::size_t v = 0; v < u; ++v)
                 out[u * n + v] = out[v * n + u] = log_weight(s, pseudo, prior.unit, int(u), int(v), sums);
@@ -290,6 +291,7 @@ void log_tree_sums(const Store &s, const TreePrior &prior, const double *log_wei
             RowReader reader(shared);
             std::vector<Product> sums(s.k);
             for (std::int64_t r = begin; r < end; ++r) {
+                check_interrupt();
                 reader.read(rows, r);
                 for (int c = 0; c < s.k; ++c) sums[c] = reader.sum(c);
                 for (int c = 0; c < s.k; ++c) out[r * s.k + c] = sums[c].log(sums[0].power);

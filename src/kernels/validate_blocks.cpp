@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "interrupt.hpp"
+
 namespace tanager::scoring {
 
 BlockValidation::BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores, Judged lines,
@@ -31,6 +33,7 @@ void BlockValidation::add(const Batch &rows, std::int64_t begin, std::int64_t en
         open_kept(from);
         if (!found_) members_.sort();
         for (int q = 0; q < n_members_; ++q) {
+            check_interrupt();
             if (found_) add_kept(q);
             else add_member(q);
         }

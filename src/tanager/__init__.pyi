@@ -62,7 +62,11 @@ from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
 from tanager.export.onnx import to_onnx as to_onnx
 from tanager.export.sql import to_sql as to_sql
+from tanager.labelled import LabelledTable as LabelledTable
 from tanager.learning.changes import nearest_changes as nearest_changes
+from tanager.learning.explanations import Explanations as Explanations
+from tanager.learning.importance import Importance as Importance
+from tanager.learning.importance import importance as importance
 from tanager.learning.nomogram import nomogram as nomogram
 from tanager.learning.recut_option import Recut as Recut
 from tanager.learning.structure_change import Hoeffding as Hoeffding
@@ -74,9 +78,12 @@ from tanager.persist import save as save
 from tanager.plot import network_text as network_text
 from tanager.plot import plot_anytime as plot_anytime
 from tanager.plot import plot_decisions as plot_decisions
+from tanager.plot import plot_explanation as plot_explanation
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_half_lives as plot_half_lives
+from tanager.plot import plot_importance as plot_importance
 from tanager.plot import plot_network as plot_network
+from tanager.plot import plot_nomogram as plot_nomogram
 from tanager.plot import plot_tree as plot_tree
 from tanager.scoring.staged import AnytimeAnswer as AnytimeAnswer
 from tanager.streams.detectors import DDM as DDM
@@ -94,6 +101,7 @@ from tanager.structure.k2 import K2 as K2
 from tanager.structure.learn import learn_network as learn_network
 from tanager.structure.pdag_search import PDAGSearch as PDAGSearch
 from tanager.studio.notebook import network_widget as network_widget
+from tanager.studio.svg import decisions_svg as decisions_svg
 from tanager.studio.svg import network_svg as network_svg
 
 __version__: str

@@ -461,7 +461,7 @@ class ScoringPlan:
         cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
         """
     def parts(self, codes: _Codes, out: _Floats) -> None:
-        """Of one row: P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
+        """For every row P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
     def term(
         self,
         number: int,

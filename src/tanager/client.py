@@ -24,6 +24,7 @@ CONNECTION_ERRORS = (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.Con
 # The two clients have the same methods. What they return is a value in one and an awaitable in the other.
 A = TypeVar("A")  # of predict: Answer
 L = TypeVar("L")  # of learn and label: LearnResult
+E = TypeVar("E")  # of explain: list of dict
 D = TypeVar("D")  # of models, model and health: dict
 
 
@@ -118,7 +119,7 @@ class _Call:
         return {"method": self.method, "url": self.path, "headers": headers, "content": content}
 
 
-class _Calls(Generic[A, L, D]):
+class _Calls(Generic[A, L, E, D]):
     """The requests of both clients; each client has its own way of sending them."""
 
     def _client_options(self, url: str, token: str | None, model: str | None, timeout: float) -> dict[str, Any]:
@@ -160,6 +161,31 @@ class _Calls(Generic[A, L, D]):
         body |= {"budget_us": None if budget is None else 1e6 * budget, "members": members}
         answer: A = self._send(_Call("POST", self._path("predict"), _answer, body, headers))
         return answer
+
+    def explain(
+        self,
+        rows: Any,
+        *,
+        columns: Iterable[str] | None = None,
+        answer: Any = None,
+        against: Any = None,
+        what_if: bool | Mapping[str, Any] = False,
+    ) -> E:
+        """Explain the answers for rows (as in ``predict``): for each a dict with what columns add to the log-odds.
+
+        Parameters
+        ----------
+        answer, against : label, optional
+            The class to explain, and the one to set it against; by default the prediction and the most probable other.
+        what_if : bool or mapping, default=False
+            Also say which other values would turn the answer at the least cost, under "changes". A mapping has options
+            of ``tanager.nearest_changes``: wanted, columns, fixed, costs, max_columns.
+        """
+        body = _table(rows, columns) | {"answer": _label(answer), "against": _label(against)}
+        if what_if is not False:
+            body["what_if"] = {} if what_if is True else dict(what_if)
+        told: E = self._send(_Call("POST", self._path("explain"), _explanations, body))
+        return told
 
     def learn(
         self,
@@ -232,7 +258,7 @@ class _Calls(Generic[A, L, D]):
         )
 
 
-class Client(_Calls[Answer, LearnResult, dict[str, Any]]):
+class Client(_Calls[Answer, LearnResult, list[dict[str, Any]], dict[str, Any]]):
     """A client whose calls wait for the response. It keeps its connection; close it, or use it in ``with``.
 
     A request is sent again when the connection breaks; what is learned counts once, by its key. What is refused raises
@@ -281,7 +307,9 @@ class Client(_Calls[Answer, LearnResult, dict[str, Any]]):
         self.close()
 
 
-class AsyncClient(_Calls[Awaitable[Answer], Awaitable[LearnResult], Awaitable[dict[str, Any]]]):
+class AsyncClient(
+    _Calls[Awaitable[Answer], Awaitable[LearnResult], Awaitable[list[dict[str, Any]]], Awaitable[dict[str, Any]]]
+):
     """The same for ``async`` code: every call is awaited, and many can be under way at a time."""
 
     def __init__(
@@ -338,6 +366,14 @@ def _answer(content: dict[str, Any]) -> Answer:
         budget=None if budget is None else budget / 1e6,
         seconds=content["time_us"] / 1e6,
     )
+
+
+def _explanations(content: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(content["explanations"])
+
+
+def _label(label: Any) -> Any:
+    return None if label is None else plain(label)
 
 
 def _learn_result(content: dict[str, Any]) -> LearnResult:

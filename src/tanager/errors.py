@@ -8,6 +8,7 @@ TanagerError
 └── ModelFileError (also ValueError)      a file is damaged, not a model file, or from a newer version
 
 DataWarning (a UserWarning)               some rows or cells were ignored, and learning continued
+Interrupted (a KeyboardInterrupt)         Ctrl-C during an evaluation; it holds what was done until then
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import math
 import numbers
 import re
 from collections.abc import Iterable
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 MOST = 2**53  # of whole numbers; floats skip some beyond it
 
@@ -105,6 +106,29 @@ class DataWarning(UserWarning):
     >>> told[0].message
     DataWarning('1 row has no label and is left out.')
     """
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended an evaluation; ``results`` has what was done until then.
+
+    Parameters
+    ----------
+    results : object
+        As the evaluation would have returned them.
+
+    Examples
+    --------
+    >>> from tanager.errors import Interrupted
+    >>> try:
+    ...     raise Interrupted("the table so far")  # as cross_validate and prequential do after Ctrl-C
+    ... except KeyboardInterrupt as stop:
+    ...     print(stop.results)
+    the table so far
+    """
+
+    def __init__(self, results: Any) -> None:
+        super().__init__("interrupted; what was done until then is in its results")
+        self.results = results
 
 
 def nearest(word: object, known: Iterable[object]) -> str:

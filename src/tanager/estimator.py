@@ -96,10 +96,29 @@ class HasOptions:
         return self
 
     def __repr__(self) -> str:
-        changed = [f"{name}={self._option(name)!r}" for name in self.option_defaults() if not self._is_default(name)]
+        changed = [f"{name}={value!r}" for name, value in self.changed_options().items()]
         text = f"{type(self).__name__}({', '.join(changed)})"
         half = MOST_CHARACTERS // 2
         return text if len(text) <= MOST_CHARACTERS else f"{text[:half]}...{text[-half:]}"
+
+    def changed_options(self) -> dict[str, Any]:
+        """The options that are not as they come.
+
+        Returns
+        -------
+        dict
+            Names and values.
+        """
+        return {name: self._option(name) for name in self.option_defaults() if not self._is_default(name)}
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None where there is nothing but text."""
+        return None
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """What a notebook shows, in place of scikit-learn's own display."""
+        shown = self._repr_html_()
+        return {"text/plain": repr(self)} | ({} if shown is None else {"text/html": shown})
 
     def _is_default(self, name: str) -> bool:
         """Whether an option is as it comes. Compared as text: options may be arrays, or numbers that are not equal
@@ -136,6 +155,12 @@ class Transformer(HasOptions, _Alone):
         import sklearn.base  # noqa: F401  # from now on there is more under this class
 
         return super().set_output(transform=transform)  # type: ignore[misc]
+
+
+def shows_text() -> bool:
+    """Whether scikit-learn was told to show estimators as text."""
+    sklearn = sys.modules.get("sklearn")
+    return sklearn is not None and sklearn.get_config().get("display") == "text"
 
 
 def clone(estimator: Any) -> Any:

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from registry import small_table
-from tanager import A2DE, AODE, FANC, KDB, TAN, BestOf, NaiveBayes, NBTree, OptionError, load
+from tanager import A2DE, AODE, FANC, KDB, TAN, WAODE, BestOf, NaiveBayes, NBTree, OptionError, load
 from tanager.learning.held_out import HeldOut
 from tanager.learning.judging import Judged, Work, forecast, mean_and_error, preferred, rows_within
 from tanager.learning.pooling import linear_pooled, log_pool, log_pooled
@@ -207,3 +207,17 @@ def test_a_log_pool_in_which_no_member_has_a_weight_comes_back_from_a_file():
     model._answering._take(model, model.best_.structure_)
     again = from_bytes(to_bytes(model))
     np.testing.assert_array_equal(again.stream_proba(X), np.full((4, 2), 0.5))
+
+
+def test_candidates_whose_turn_comes_after_the_time_limit_are_not_tried(monkeypatch):
+    from tanager.classifiers import best_of
+
+    seconds = iter([0.0, 1.0, 11.0, 12.0])  # when the choice begins, then when the second candidate's turn comes, ...
+    monkeypatch.setattr(best_of, "CLOCK", lambda: next(seconds))
+    X, y = np.random.default_rng(0).integers(0, 3, (60, 3)), np.arange(60) % 2
+    model = BestOf([NaiveBayes(), TAN(), AODE(), WAODE()], time_limit=10).fit(X, y)
+    notes = {line["candidate"].partition("(")[0]: line["note"] for line in model.table_}
+    assert notes["AODE"] == notes["WAODE"] == "not tried: the time was over"
+    assert "time" not in notes["NaiveBayes"] + notes["TAN"]
+    with pytest.raises(OptionError, match="time_limit=0"):
+        BestOf(time_limit=0).fit(X, y)

@@ -125,8 +125,10 @@ def test_what_cannot_be_explained_is_said():
     assert "  prior " in str(NaiveBayes().fit([["a"], ["b"], ["b"]], ["yes", "no", "no"]).explain({"x0": "a"}))
     with pytest.raises(OptionError, match="Did you mean 'yes'"):
         model.explain({"x0": "a"}, answer="yess")
-    with pytest.raises(DataError, match="one row, got 2"):
-        model.explain([["a"], ["b"]])
+    with pytest.raises(OptionError, match=r"contrast=.*two classes"):
+        model.explain({"x0": "a"}, contrast="yes")
+    with pytest.raises(OptionError, match="leave answer and against out"):
+        model.explain({"x0": "a"}, answer="yes", contrast=("yes", "no"))
     with pytest.raises(DataError, match="the only class is 'yes'"):
         NaiveBayes().fit([["a"], ["b"]], ["yes", "yes"]).explain({"x0": "a"})
 

@@ -1,6 +1,5 @@
 """``tanager compare``: which classifier for this file, and over several."""
 
-import io
 import json
 from pathlib import Path
 
@@ -195,21 +194,3 @@ def test_a_mistake_is_one_line_with_the_way_out(refused, iris, mistake):
     said = refused("compare", *words)
     assert said.startswith("tanager compare: ")
     assert sentence in said
-
-
-def test_the_time_left_is_a_line_where_there_is_no_terminal_and_a_bar_on_one(capsys):
-    from rich.console import Console
-
-    from tanager.cli.screen import Screen
-
-    with Screen().folds("comparing", lambda: (3.0, 9.0)) as tick:
-        tick(1, 4, "iris")
-    assert capsys.readouterr().err == "comparing: 25%, about 9 s left\n"
-    with Screen().folds("comparing", lambda: (3.0, 0.5)) as tick:
-        tick(1, 4, "iris")  # it will be over before anybody has read it
-    assert capsys.readouterr().err == ""
-    screen, drawn = Screen(), io.StringIO()
-    screen.err = Console(file=drawn, force_terminal=True, width=100)
-    with screen.folds("comparing", lambda: (3.0, 200.0)) as tick:
-        tick(1, 4, "iris")
-    assert "about 4 min left, iris" in drawn.getvalue()

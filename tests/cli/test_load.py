@@ -283,3 +283,17 @@ def test_something_else_at_the_address_is_noticed(refused, weather, days, monkey
     error = {"error": {"code": "unauthorized", "message": "the token is missing.", "where": None}}
     monkeypatch.setattr(Weather, "do_GET", lambda self: self.say(error, 401))
     assert refused("load", days, "--url", weather.url) == "tanager load: the token is missing."
+
+
+def test_rows_come_from_all_over_the_file_and_are_the_same_at_every_rate(run, weather):
+    rows = [["sun" if at < 500 else "rain", at % 3, at, "yes" if at < 500 else "no"] for at in range(1000)]
+    write_rows("sorted.csv", ["sky", "wind", "heat", "play"], rows)
+    quick = ("--rates", "40,80", "--seconds", 0.5, "--arrivals", "even", "--json")
+    document = run("load", "sorted.csv", "--url", weather.url, *quick).document
+    heats = [body["row"]["heat"] for body in bodies(weather)]
+    first, second = heats[:20], heats[20:]
+    assert len(second) == 40
+    assert set(first) == set(second)
+    assert len(set(first)) == 20
+    assert 4 < sum(heat < 500 for heat in first) < 16
+    assert [line["accuracy"] for line in document["rates"]] == [1.0, 1.0]

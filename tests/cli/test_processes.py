@@ -44,9 +44,9 @@ def test_a_closed_pipe_is_no_news(fitted):
 
 def test_ctrl_c_ends_with_one_line_and_leaves_nothing_behind(fitted):
     text = Path("iris.csv").read_text()
-    Path("long.csv").write_text(text + 100 * text.partition("\n")[2])
+    Path("long.csv").write_text(text + 1000 * text.partition("\n")[2])
     before = {path.name for path in Path().iterdir()}
-    with start("predict", fitted, "long.csv", "--explain", "-o", "answers.csv") as done:  # explaining is slow
+    with start("predict", fitted, "long.csv", "--explain", "-o", "answers.csv") as done:
         wait_for(lambda: any(path.suffix == ".tmp" for path in Path().iterdir()))  # it has begun to write
         done.send_signal(signal.SIGINT)
         _, err = done.communicate()

@@ -86,6 +86,41 @@ def test_only_named_columns_change_and_nothing_may_be_found() -> None:
         nearest_changes(model, X[0], wanted="y9")
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_change_that_costs_less_turns_the_answer(seed: int) -> None:
+    """The slow way: every row, by what its columns cost."""
+    X, y = rows(seed)
+    model = NaiveBayes(bins="width", n_bins=4).fit(X, y)
+    costs = {"sky": 2.5, "wind": 0.5, "heat": 4.0}  # and size 1
+    row = X[seed]
+    answer = model.predict([row])[0]
+    tried = every_row(model, row)
+    turned = [
+        {name: cell for name, cell in other.items() if cell != row[name]}
+        for other, own in zip(tried, model.predict(tried), strict=True)
+        if own != answer
+    ]
+    total = [sum(costs.get(name, 1.0) for name in change) for change in turned]
+    found = nearest_changes(model, row, costs=costs, max_columns=4)
+    expected = [change for change, cost in zip(turned, total, strict=True) if cost == min(total)]
+    assert sorted(map(repr, (change.values for change in found))) == sorted(map(repr, expected))
+    assert {change.cost for change in found} == {min(total)}
+
+
+def test_fixed_columns_stay_and_costs_are_checked() -> None:
+    X, y = rows(1)
+    model = NaiveBayes().fit(X, y)
+    found = nearest_changes(model, X[0], fixed=["sky"], max_columns=4)
+    assert found
+    assert all("sky" not in change.values for change in found)
+    with pytest.raises(OptionError, match=r"fixed names 'skye'.*sky"):
+        nearest_changes(model, X[0], fixed=["skye"])
+    with pytest.raises(OptionError, match=r"costs names 'wnd'"):
+        nearest_changes(model, X[0], costs={"wnd": 1})
+    with pytest.raises(OptionError, match=r"above 0, or name the column in fixed="):
+        nearest_changes(model, X[0], costs={"wind": 0})
+
+
 def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rows(1)
     monkeypatch.setattr(changes, "MAX_ROWS", 3)

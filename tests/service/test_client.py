@@ -40,6 +40,8 @@ class Echo:
             common = {"model": "weather", "sequence": 7, "classes": ["no", "yes"], "labels": ["yes"] * n}
             numbers = {"members": [2] * n, "budget_us": 500.0, "time_us": 250.0}
             return self.say({**common, **numbers, "probabilities": [[0.25, 0.75]] * n, "complete": True})
+        if verb == "explain":
+            return self.say({"model": "weather", "sequence": 7, "explanations": [{"answer": "yes"}]})
         if verb == "learn":
             return self.say({"model": "weather", "learned": 1, "sequence": 8, "unknown_ids": ["b"]})
         return self.say({"path": request.url.path})
@@ -63,6 +65,18 @@ def sent(*args, verb="predict", **options):
     with client_of(echo) as client:
         getattr(client, verb)(*args, **options)
     return echo.body
+
+
+def test_rows_are_explained():
+    assert client_of(Echo()).explain(ROW) == [{"answer": "yes"}]
+    assert sent(ROW, verb="explain") == {"row": ROW}
+    assert sent([ROW], verb="explain", answer=np.str_("yes"), what_if=True) == {
+        "rows": [ROW],
+        "answer": "yes",
+        "what_if": {},
+    }
+    asked = {"wanted": "no", "costs": {"wind": 2}}
+    assert sent(ROW, verb="explain", against="no", what_if=asked) == {"row": ROW, "against": "no", "what_if": asked}
 
 
 def test_an_answer_has_labels_probabilities_members_and_times():

@@ -4,6 +4,7 @@ import pytest
 from serving import ROWS, Asker
 
 from tanager.service import messages
+from tanager.service.errors import CODES
 from tanager.service.openapi import describe
 from tanager.service.routes import ROUTES
 
@@ -11,6 +12,11 @@ EXAMPLES = {
     "PredictRequest": [
         {"row": ROWS[0], "id": "a"},
         {"rows": ROWS[:2], "budget_us": 100, "ids": ["b", "c"]},
+        {"columns": ["size"], "rows": [[1], [None]]},
+    ],
+    "ExplainRequest": [
+        {"row": ROWS[0], "what_if": {"fixed": ["wild"], "costs": {"size": 2}}},
+        {"rows": ROWS[:2], "answer": "fish", "against": "bird"},
         {"columns": ["size"], "rows": [[1], [None]]},
     ],
     "LearnRequest": [
@@ -111,3 +117,21 @@ def test_a_token_is_described_where_there_is_one(services, model_file):
             assert ("security" in operation) == (path not in open_paths)
     ask = Asker(services(model_file))
     assert "securitySchemes" not in ask("GET", "/openapi.json").data["components"]
+
+
+def test_the_page_for_people_has_every_path_and_loads_nothing(ask):
+    page = ask("GET", "/docs").body.decode()
+    for route in ask.service.routes:
+        assert f"<b>{route.method}</b> <code>{route.path}</code>" in page
+    assert "<script" not in page
+    assert "http:" not in page
+    assert "https:" not in page
+    assert "required" in page
+    for code in CODES:
+        assert f"<code>{code}</code>" in page
+
+
+def test_json_keeps_its_capitals_in_errors(ask):
+    said = ask.predict(body=b"{")
+    assert said.error.code == "bad_json"
+    assert "jSON" not in said.error.message

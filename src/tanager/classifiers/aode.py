@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Schema
-from tanager.encoding.typing import Columns
+from tanager.encoding import Columns, Schema
 from tanager.errors import check_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.gaussian_option import one_parent

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -36,6 +38,7 @@ from tanager.scoring.view import View
 
 N_FOLDS = 5
 MOST_ROWS = 5000  # that candidates are judged by
+CLOCK = time.monotonic
 LIGHT = 1e-3  # members of a pool that weigh less are left out
 
 MemberState = tuple[dict[str, Any] | None, dict[str, np.ndarray]]
@@ -65,6 +68,9 @@ class BestOf(Delegating):
         A candidate is not tried where judging it by 500 rows (or all, where there are fewer) would read more cells of
         counts than this; where only some rows can be afforded, these are spread over all. None has no limit. It is
         work, not time: the choice does not depend on the machine.
+    time_limit : float or None, default=None
+        Seconds for the choice: candidates whose turn comes later are not tried; the first always is. The choice then
+        depends on the machine.
 
     Attributes
     ----------
@@ -90,6 +96,7 @@ class BestOf(Delegating):
     criterion: str = "log_loss"
     pool: str | None = None
     max_work: float | None = 3e7
+    time_limit: float | None = None
 
     saves_structure = True
     form_is_all = False
@@ -107,6 +114,10 @@ class BestOf(Delegating):
             check_option("pool", self.pool, ("log", "linear"))
         if self.max_work is not None and not is_number(self.max_work, 0):
             raise OptionError(f"max_work={self.max_work!r}: give a number of cells to be read, or None for no limit.")
+        if self.time_limit is not None and (not is_number(self.time_limit, 0) or self.time_limit == 0):
+            raise OptionError(
+                f"time_limit={self.time_limit!r}: give a number of seconds above 0, or None for no limit."
+            )
         if not isinstance(self.candidates, list | tuple | None):
             raise OptionError(f"candidates={self.candidates!r} is no list; give a list of classifiers, or None.")
         for candidate in self.candidates or ():
@@ -197,9 +208,15 @@ class BestOf(Delegating):
         """Let every candidate that can be afforded answer rows that it has not learned."""
         memory, block = copy.copy(self.memory), rows.block
         again: list[tuple[CountsClassifier, np.ndarray, Judged]] = []
+        end = math.inf if self.time_limit is None else CLOCK() + self.time_limit
+        tried = False
         for model, line, own in zip(models, lines, counts, strict=True):
             if own is None:
                 continue
+            if tried and CLOCK() > end:
+                line.note = "not tried: the time was over"
+                continue
+            tried = True
             asked = held.evenly(line.n_rows)
             self._attach(model, own, plain=True)
             if chooses_by_rows(model):

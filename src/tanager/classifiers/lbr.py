@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.block import Query
@@ -10,12 +10,11 @@ from tanager.counts.estimates import LearnedBackOff
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
-from tanager.encoding.typing import TableLike
+from tanager.encoding.typing import Row, TableLike
 from tanager.errors import DataError, OptionError, SchemaMismatch, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 from tanager.learning.rule_words import Rule, in_words
-from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, naive
 from tanager.scoring.lazy_rules import LazyRules, RuleSearch
 from tanager.scoring.view import View
@@ -100,7 +99,7 @@ class LBR(CountsClassifier):
         search = RuleSearch(float(self.significance), float(self.min_errors), max_tests)
         return LazyRules(view, rows, search, self.max_memory)
 
-    def rule(self, row: Any) -> Rule:
+    def rule(self, row: Row | TableLike) -> Rule:
         """The rule that a row is answered by. ``row`` is a dict, or a table of one row.
 
         Parameters
@@ -146,10 +145,6 @@ class LBR(CountsClassifier):
                 found[r] = shared
         return [rule for rule in found if rule is not None]
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
-        """Why a row gets its answer: its rule, and log-odds of the columns that the rule does not test.
-
-        What the tested values say is in the prior, the log-odds of the classes among the rows that pass. See
-        ``CountsClassifier.explain``.
-        """
-        return replace(super().explain(row, answer, against), rule=str(self.rule(row)))
+    def reasons_of(self, query: Query) -> dict[str, Any]:
+        """The rule of a row that is explained; what the tested values say is in its prior."""
+        return {"rule": str(self._rules_of(query)[0])}

@@ -8,8 +8,7 @@ from typing import Any
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
-from tanager.encoding import Schema
-from tanager.encoding.typing import Columns
+from tanager.encoding import Columns, Schema
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
 from tanager.learning.gaussian_option import chosen

@@ -11,6 +11,7 @@ import click
 from tanager.classifiers.names import MODELS
 from tanager.cli.compare_report import print_heading, print_one, print_peers, print_several
 from tanager.cli.header import check_header
+from tanager.cli.interrupts import so_far
 from tanager.cli.models import make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
 from tanager.cli.output import check_output, open_output
@@ -25,6 +26,7 @@ PEERS = {
     "boosted*": "AdaBoost with ten decision trees",
 }
 SECONDS = 45  # for each file, where all models are compared
+FOLD_ORDERS = ("random", "blocked", "forward")
 BY = ("error", "log_loss", "rmse", "brier")
 TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 
@@ -65,7 +67,13 @@ TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
     type=click.Choice(BY),
     help="The measure to rank by.  [default: log_loss for one file, error for several]",
 )
-@click.option("--folds", type=int, default=10, metavar="N", help="Number of folds.")
+@click.option(
+    "--folds",
+    default="10",
+    metavar="N",
+    help="Number of folds; or how rows are dealt out: random, blocked (neighbours together) or forward (learn from "
+    "earlier rows alone), also with a number: forward:5.",
+)
 @click.option("--repeats", type=int, default=1, metavar="N", help="Number of repetitions, each with other folds.")
 @click.option("--seed", type=int, default=1, metavar="N", help="Seed of the folds.")
 @click.option("--jobs", type=int, default=-1, metavar="N", help="Number of processes; -1 for all cores.")
@@ -90,6 +98,7 @@ def command(
     boosting and logistic regression of scikit-learn are set beside ours.
     """
     screen = Screen(as_json=as_json)
+    given["folds"], given["fold_order"] = _folds(given["folds"])
     names, peers = _names(given["models"], given["peers"], given["no_peers"])
     _check_outputs(output, plot, data)
     _check_files(data, given["models"])
@@ -104,13 +113,15 @@ def command(
         limit = TimeLimit(seconds, option="--time-limit ")
         sets = {_name(path, data): _read(screen, path, target, given) for path in data}
     with screen.folds("comparing", lambda: (limit.elapsed(), limit.seconds_left())) as tick:
-        results = cross_validate_all(
-            lambda labelled: _models(names, peers, labelled.options, given),
-            sets,
-            **{key: given[key] for key in ("folds", "repeats", "seed", "resume")},
-            n_jobs=given["jobs"],
-            progress=tick,
-            time_limit=limit,
+        results, interrupted = so_far(
+            lambda: cross_validate_all(
+                lambda labelled: _models(names, peers, labelled.options, given),
+                sets,
+                **{key: given[key] for key in ("folds", "fold_order", "repeats", "seed", "resume")},
+                n_jobs=given["jobs"],
+                progress=tick,
+                time_limit=limit,
+            )
         )
     if len(sets) == 1:
         print_heading(screen, *next(iter(sets.items())), given)
@@ -137,6 +148,19 @@ def command(
     recommended |= {} if own is None else {"own": own.classifier}
     extra = {"recommended": recommended, "notes": list(results.notes), "left_out": limit.left_out}
     screen.document(report | extra | {"peers": peer_encodings(theirs)})
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _folds(text: str) -> tuple[int, str]:
+    """The number of folds and how rows are dealt out, from ``5``, ``forward`` or ``forward:5``."""
+    how, _, number = text.partition(":") if not text.lstrip("-").isdigit() else ("random", "", text)
+    if how not in FOLD_ORDERS or (":" in text and not number.isdigit()):
+        raise OptionError(
+            f"--folds {text}: give a number of folds, {', '.join(FOLD_ORDERS[:-1])} or {FOLD_ORDERS[-1]}, or both "
+            f"(forward:5).{nearest(how, FOLD_ORDERS)}"
+        )
+    return int(number or 10), how
 
 
 def _advice_on(results: Any, names: list[str], by: str) -> Any:

@@ -17,7 +17,8 @@ def print_heading(screen: Screen, name: str, labelled: Any, given: dict[str, Any
     rows, columns = labelled.X.num_rows, labelled.X.num_columns
     times = f"{counted(given['repeats'], 'time')} " if given["repeats"] > 1 else ""
     what = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
-    screen.say(f"{name}: {what}, {times}{given['folds']}-fold cross-validation", style="bold")
+    how = "" if given["fold_order"] == "random" else f"{given['fold_order']} "
+    screen.say(f"{name}: {what}, {times}{how}{given['folds']}-fold cross-validation", style="bold")
     if labelled.dropped:
         screen.say(f"Dropped: {listed(f'{column} ({why})' for column, why in labelled.dropped.items())}")
     screen.say()

@@ -1,118 +1,166 @@
-"""``tanager explain``: the reasons for a prediction."""
+"""``tanager explain``: the reasons for predictions, and what would turn them."""
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from tanager.cli.options import examples, json_option, reading_options
-from tanager.cli.reading import LEARNED, check_columns, check_inputs, load_model, open_for
+from tanager.cli.explained_rows import explain_many, is_picture
+from tanager.cli.options import columns_option, examples, json_option, reading_options
+from tanager.cli.output import check_output
+from tanager.cli.reading import check_inputs, load_model
+from tanager.cli.rows_to_explain import Places, note_unknown_columns, row_from_json, rows_of_file
 from tanager.cli.screen import Screen, listed, table
-from tanager.errors import DataError, OptionError, nearest
+from tanager.errors import OptionError, nearest
 
 MOST_CLASSES = 10
+MOST_CHANGES = 10
+
+
+def _costs(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, float]:
+    """What it costs to change each column that is named."""
+    costs = {}
+    for text in texts:
+        column, _, cost = text.rpartition("=")
+        try:
+            costs[column.strip()] = float(cost)
+        except ValueError:
+            column = ""
+        if not column:
+            raise click.BadParameter(f"{text!r}: write COLUMN=NUMBER, for example age=2.5", ctx, param)
+    return costs
 
 
 @click.command(
     epilog=examples(
         """tanager explain iris.tanager '{"petal length (cm)": 4.9, "petal width (cm)": 1.7}'""",
-        "tanager explain iris.tanager --data iris.csv --row 107",
+        "tanager explain iris.tanager --data iris.csv --rows 107 --what-if",
+        "tanager explain iris.tanager --data iris.csv --contrast versicolor virginica -o reasons.csv",
+        "tanager explain iris.tanager --data iris.csv -o reasons.svg",
     )
 )
 @click.argument("model")
 @click.argument("row", required=False)
-@click.option("--data", metavar="FILE", help="Take the row from a data file.")
-@click.option("--row", "number", type=click.IntRange(min=1), metavar="N", help="Number of the row in FILE, from 1.")
+@click.option("--data", metavar="FILE", help="Explain rows of a data file.")
+@click.option("--rows", "--row", "places", metavar="NUMBERS", help="Which rows of FILE, from 1: 107, or 1-10,17.")
 @click.option("--answer", metavar="CLASS", help="The class to explain.  [default: the predicted one]")
 @click.option("--against", metavar="CLASS", help="The class to compare with.  [default: the most probable other]")
+@click.option("--contrast", nargs=2, metavar="CLASS CLASS", help="The class to explain, and the one to compare with.")
+@click.option("--what-if", is_flag=True, help="Also say which other values would turn the prediction, at least cost.")
+@click.option("--wanted", metavar="CLASS", help="--what-if: the class to reach.  [default: any other]")
+@columns_option("--fixed", "--what-if: columns that may not change.")
+@click.option(
+    "--cost",
+    "costs",
+    multiple=True,
+    callback=_costs,
+    metavar="COLUMN=NUMBER",
+    help="--what-if: what it costs to change a column, instead of 1; repeatable.",
+    show_default=False,
+)
+@click.option("--max-columns", default=2, metavar="N", help="--what-if: how many columns may change.")
+@click.option("--output", "-o", metavar="FILE", help="Write a table (.csv, .tsv, .parquet, .jsonl) or a picture.")
 @reading_options
 @json_option
 def command(
     model: str,
     row: str | None,
     data: str | None,
-    number: int | None,
+    places: str | None,
     answer: str | None,
     against: str | None,
+    contrast: tuple[str, str] | None,
+    what_if: bool,
+    wanted: str | None,
+    fixed: list[str],
+    costs: dict[str, float],
+    max_columns: int,
+    output: str | None,
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Explain the prediction of MODEL for one row: the contribution of every column to the log-odds.
+    """Explain predictions of MODEL: the contribution of every column to the log-odds.
 
-    ROW is JSON ({"column": value, ...}), the path of a JSON file, or - for stdin. Columns left out are missing. Or take
-    a row of a data file with --data and --row.
+    ROW is JSON ({"column": value, ...}), the path of a JSON file, or - for stdin. Columns left out are missing. Or
+    explain rows of a data file with --data, all of them or those of --rows. A picture (.png, .svg, .pdf) shows one row
+    as bars, and several as a strip for each column.
     """
-    screen = Screen(as_json=as_json)
-    if (row is None) == (data is None) or (data is None) != (number is None):
-        raise click.UsageError("Give a row as JSON, or both --data and --row.", click.get_current_context())
+    screen = Screen(as_json=as_json, data_on_stdout=output == "-" and not as_json)
+    context = click.get_current_context()
+    if (row is None) == (data is None) or (data is None and places is not None):
+        raise click.UsageError("Give a row as JSON, or --data FILE and, for some rows, --rows.", context)
+    if contrast and (answer or against):
+        raise click.UsageError("--contrast names both classes; leave --answer and --against out.", context)
+    if (wanted or fixed or costs) and not what_if:
+        raise click.UsageError("--wanted, --fixed and --cost are for --what-if.", context)
     check_inputs(model, data)
-    cells = None if row is None else _row_from_json(row)
+    if output is not None:
+        check_output(output, model, data)
+    chosen = None if places is None else Places.read(places)
+    cells = None if row is None else row_from_json(row)
     with screen.waiting("starting"):
         classifier = load_model(model)
-        if cells is None:
-            cells = _row_of_file(classifier, str(data), int(number or 0), reading)
-        _note_unknown_columns(screen, classifier, cells)
         labels = {str(label): label for label in classifier.classes_.tolist()}
-        chosen = [_class(labels, flag, name) for flag, name in (("--answer", answer), ("--against", against))]
-        reasons = classifier.explain(cells, *chosen)
+        names = contrast or (answer, against)
+        pair = [_class(labels, flag, name) for flag, name in zip(_flags(contrast), names, strict=True)]
+        change = {"wanted": _class(labels, "--wanted", wanted), "fixed": fixed, "costs": costs}
+        asked = {**change, "max_columns": max_columns} if what_if else None
+        if cells is None and (chosen is None or chosen.single is None):
+            explain_many(screen, classifier, str(data), chosen, pair, asked, output, reading)
+            return
+        if cells is None:
+            cells = rows_of_file(classifier, str(data), chosen, reading)[1].to_pylist()[0]
+        note_unknown_columns(screen, classifier, cells)
+        reasons = classifier.explain(cells, *pair)
         proba = dict(zip(labels, classifier.predict_proba([cells])[0].tolist(), strict=True))
+        changes = None if asked is None else _changes(classifier, cells, asked)
+        if output is not None:
+            _draw(reasons, output)
+    _print(screen, reasons, proba, changes)
+    if output is not None:
+        screen.say(f"\nPicture written to {output}")
+    report = _report(reasons, proba) | ({} if changes is None else {"changes": [vars(own) for own in changes]})
+    screen.document(report | ({"picture": output} if output else {}))
+
+
+def _flags(contrast: tuple[str, str] | None) -> tuple[str, str]:
+    return ("--contrast", "--contrast") if contrast else ("--answer", "--against")
+
+
+def _changes(model: Any, cells: dict[str, Any], asked: dict[str, Any]) -> list[Any]:
+    from tanager.learning.changes import nearest_changes
+
+    known = model.encoder_.schema.name_set
+    return nearest_changes(model, {name: cell for name, cell in cells.items() if name in known}, **asked)
+
+
+def _draw(reasons: Any, output: str) -> None:
+    if not is_picture(output):
+        raise OptionError(f"{output!r}: one row is written as a picture (.png, .svg, .pdf). For data, see --json.")
+    reasons.plot(output)
+
+
+def _print(screen: Screen, reasons: Any, proba: dict[str, float], changes: list[Any] | None) -> None:
     screen.say(str(reasons))
     screen.say()
     likely = sorted(proba.items(), key=lambda item: -item[1])[:MOST_CLASSES]
     screen.show(table(("class", "probability"), [(name, f"{p:.4f}") for name, p in likely], right=["probability"]))
-    screen.document(_report(reasons, proba))
-
-
-def _row_from_json(text: str) -> dict[str, Any]:
-    """A row from JSON: inline, in a file, or on stdin."""
-    place = "the row"
-    if text == "-":
-        place, text = "<stdin>", sys.stdin.read()
-    elif not text.lstrip().startswith(("{", "[")):
-        place = text
-        if not Path(text).is_file():
-            raise OptionError(
-                f"{text!r} is neither a file nor JSON. Write the row as '{{\"column\": value, ...}}', or take one of a "
-                "data file with --data FILE --row N."
-            )
-        text = Path(text).read_text(encoding="utf-8")
-    try:
-        cells = json.loads(text)
-    except ValueError as error:
-        raise DataError(f"{place} is not valid JSON: {error}. Write it as '{{\"column\": value, ...}}'.") from None
-    if isinstance(cells, list) and len(cells) == 1:
-        cells = cells[0]
-    if not isinstance(cells, dict):
-        raise DataError(f"{place} is not a JSON object. Write it as '{{\"column\": value, ...}}'.")
-    return cells
-
-
-def _row_of_file(model: Any, data: str, number: int, reading: dict[str, Any]) -> dict[str, Any]:
-    """One row of a data file, counted from 1 after the header."""
-    source = open_for(model, data, **reading)
-    names = list(model.encoder_.schema.names)
-    check_columns(source, names, LEARNED)
-    before = 0
-    for chunk in source.chunks(columns=names):
-        if number <= before + chunk.num_rows:
-            return dict(chunk.slice(number - before - 1, 1).to_pylist()[0])
-        before += chunk.num_rows
-    raise DataError(f"{source.name} has {before:,} rows; there is no row {number:,}.")
-
-
-def _note_unknown_columns(screen: Screen, model: Any, cells: dict[str, Any]) -> None:
-    known = model.encoder_.schema.names
-    if cells and not set(cells) & set(known):
-        hints = nearest(next(iter(cells)), known) or f" Its columns are {listed(known)}."
-        raise DataError(f"the model has none of the columns of this row, such as {next(iter(cells))!r}.{hints}")
-    for name in cells:
-        if name not in known and name != model.target_name_:
-            free = [other for other in known if other not in cells]
-            screen.note(f"ignored {name!r}, which is not a column of the model.{nearest(name, free)}")
+    if changes is None:
+        return
+    screen.say()
+    if not changes:
+        screen.say("No change of so few columns would turn the prediction. See --max-columns.")
+        return
+    lines = [
+        (", ".join(f"{name} = {text}" for name, text in own.shown.items()), str(own.answer), f"{own.probability:.4f}")
+        for own in changes[:MOST_CHANGES]
+    ]
+    screen.show(
+        table(("it would take", "to get", "probability"), lines, right=["probability"], elastic=["it would take"])
+    )
+    if len(changes) > MOST_CHANGES:
+        screen.say(f"and {len(changes) - MOST_CHANGES:,} more of the same cost, {changes[0].cost:g}")
 
 
 def _class(labels: dict[str, Any], flag: str, name: str | None) -> Any:

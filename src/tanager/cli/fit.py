@@ -118,6 +118,8 @@ def command(
     model.save(output)
     report = {"data": source.name, "model": name, "output": output, "target": target, **make_report(learned)}
     print_report(screen, report, model.encoder_.schema)
+    if report["leave_one_out"] is not None and learned.order.flatters:
+        screen.note(learned.order.sentence("Try: tanager compare --folds forward, or tanager prequential."))
     if given["trace"]:
         print_trace(screen, model, target)
         report["steps"] = [{"class": c} | step for c, own in learner_results(model).items() for step in own.to_dicts()]

@@ -30,6 +30,7 @@ def make_report(learned: Any) -> dict[str, Any]:
         "dropped": learned.dropped,
         "used": used_columns(model),
         "leave_one_out": _leave_one_out(learned.left_out),
+        "order": learned.order.kind,
         "majority_class": _majority_class(weights),
         "calibration": _calibration(model),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import os
+import random
 from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -188,12 +189,17 @@ def _column_notes(source: Source, target: str | None, info: dict[str, Any]) -> l
 def _requests(
     address: Address, source: Source, target: str | None, info: dict[str, Any], given: dict[str, Any]
 ) -> list[Request]:
-    """All requests, encoded before the first is sent; a short file is used again from its first row on."""
+    """All requests, encoded before the first is sent; they are sent again where there are too few.
+
+    As many as the lowest rate sends, from all over the file: so all rates send the same rows, and their accuracies can
+    be compared. Rows to be learned are sent once each, in their order.
+    """
     from tanager.cli.sending import Request
 
     features, size = _features(source, target, info), given["rows"]
-    most = min(MAX_ROWS, max(size, math.ceil(size * max(given["rates"]) * given["seconds"])))
-    rows, labels = _read(source, features, target, most)
+    rate = max(given["rates"]) if given["learn"] else min(given["rates"])
+    most = min(MAX_ROWS, max(size, math.ceil(size * rate * given["seconds"])))
+    rows, labels = _read(source, features, target, most, None if given["learn"] else given["seed"])
     options = {key: given[key] for key in ("budget_us", "members") if given[key] is not None}
     made = []
     for start in range(0, max(len(rows) - size, 0) + 1, size):
@@ -208,25 +214,38 @@ def _requests(
     return made
 
 
-def _read(source: Source, features: list[str], target: str | None, most: int) -> tuple[list[list[Any]], list[Any]]:
-    """Rows as lists of cells, and their classes; rows without a class are left out where there are classes."""
+def _read(
+    source: Source, features: list[str], target: str | None, most: int, seed: int | None
+) -> tuple[list[list[Any]], list[Any]]:
+    """Rows as lists of cells, and their classes: at most so many, the first ones or, with a seed, a random sample.
+
+    Rows without a class are left out where there are classes.
+    """
     from tanager.encoding.values import is_missing, plain
 
     def cells(column: Any) -> list[Any]:
         return [None if is_missing(value) else plain(value) for value in column.to_pylist()]
 
-    rows: list[list[Any]] = []
-    labels: list[Any] = []  # without a target they are not used
-    for chunk in source.chunks([*features, *([target] if target else [])], rows=min(most, 10_000)):
-        columns = [cells(column) for column in chunk.columns]
-        whole = [row for row in zip(*columns, strict=True) if target is None or row[-1] is not None]
-        rows += [list(row[: len(features)]) for row in whole]
-        labels += [row[-1] for row in whole]
-        if len(rows) >= most:
-            break
-    if not rows:
+    columns = [cells(column) for column in _table(source, [*features, *([target] if target else [])], most, seed)]
+    whole = [row for row in zip(*columns, strict=True) if target is None or row[-1] is not None]
+    if not whole:
         raise DataError(f"{source.name} has no row{' with a class' if target else ''} to send.")
-    return rows, labels
+    if seed is not None and len(whole) > most:
+        whole = random.Random(seed).sample(whole, most)
+    # Without a target the last cells are not used.
+    return [list(row[: len(features)]) for row in whole[:most]], [row[-1] for row in whole[:most]]
+
+
+def _table(source: Source, names: list[str], most: int, seed: int | None) -> Any:
+    """The columns of all rows, or of as many as fit, from all over the file; without a seed of the first ones."""
+    from tanager.files import EvenRows
+
+    kept = EvenRows(MAX_ROWS)
+    for chunk in source.chunks(names, rows=10_000):
+        kept.add(chunk)
+        if seed is None and kept.seen >= most:
+            break
+    return kept.table().columns if kept.seen else []
 
 
 def _run(

@@ -13,8 +13,9 @@ from tanager.cli.model_state import decide
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import check_output, open_output
 from tanager.cli.reading import LEARNED, all_cores, check_columns, check_inputs, load_model, open_for
-from tanager.cli.screen import Screen, Tick, counted, listed
+from tanager.cli.screen import Screen, counted, listed
 from tanager.errors import OptionError
+from tanager.progress import RowsDone
 from tanager.writing import TableWriter, table_format
 
 N_REASONS = 3
@@ -31,7 +32,7 @@ DIGITS = 6  # of probabilities in text files
 @click.argument("data")
 @click.option("--output", "-o", default="-", metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file; - is stdout.")
 @click.option("--proba", is_flag=True, help="Add the probability of every class, one column each.")
-@click.option("--explain", is_flag=True, help="Add the main reasons, in log-odds against the next class; slow.")
+@click.option("--explain", is_flag=True, help="Add the main reasons, in log-odds against the next class.")
 @columns_option("--keep", "Columns of DATA to copy to the output; 'all' for every one.")
 @reading_options
 @json_option
@@ -65,7 +66,7 @@ def command(
     screen.document(report | ({"predictions": rows} if output == "-" else {"output": output}))
 
 
-def _with_progress(predictions: _Predictions, tick: Tick) -> Iterator[Any]:
+def _with_progress(predictions: _Predictions, tick: RowsDone) -> Iterator[Any]:
     """The tables of predictions; for a file without rows, one empty table."""
     for table in predictions:
         yield table
@@ -118,7 +119,7 @@ class _Predictions:
         if self.proba:
             columns += [pa.array(proba[:, c]) for c in range(proba.shape[1])]
         if self.explain:
-            columns.append(pa.array([_reasons(model.explain(row)) for row in X.to_pylist()]))
+            columns.append(pa.array(_explained(model, X).reasons(N_REASONS)))
         return pa.table(columns, [*self.keep, *self.names])
 
     def empty_table(self) -> Any:
@@ -210,9 +211,10 @@ def _rounded(table: Any) -> Any:
     return table
 
 
-def _reasons(explanation: Any) -> str:
-    strongest = list(explanation.columns.items())[:N_REASONS]
-    return "; ".join(f"{name} = {explanation.values[name]} ({odds:+.2f})" for name, odds in strongest)
+def _explained(model: Any, X: Any) -> Any:
+    if not hasattr(model, "explain_rows"):
+        model.explain(X)  # says why not
+    return model.explain_rows(X)
 
 
 def _print(screen: Screen, report: dict[str, Any], output: str) -> None:

@@ -9,6 +9,7 @@ import click
 from tanager.classifiers.names import MODELS
 from tanager.cli.generate import GENERATORS, ROWS
 from tanager.cli.header import check_header
+from tanager.cli.interrupts import so_far
 from tanager.cli.models import check_model, make_model, option_names, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
@@ -91,14 +92,16 @@ def command(data: str, target: str | None, names: str, against: str, as_json: bo
         models = _models(specs, rivers, given)
         stream, target, about = _stream(data, target, given)
     with screen.progress(f"evaluating on {data}") as tick:
-        result = prequential(
-            models,
-            stream,
-            target=target,
-            n_rows=given["rows"],
-            window=given["last"],
-            progress=tick,
-            **{key: given[key] for key in ("every", "fade", "delay", "batch", "times", "drop")},
+        result, interrupted = so_far(
+            lambda: prequential(
+                models,
+                stream,
+                target=target,
+                n_rows=given["rows"],
+                window=given["last"],
+                progress=tick,
+                **{key: given[key] for key in ("every", "fade", "delay", "batch", "times", "drop")},
+            )
         )
     report = _report(result, data, target)
     _print(screen, result, report, about)
@@ -109,6 +112,8 @@ def command(data: str, target: str | None, names: str, against: str, as_json: bo
         result.plot(given["plot"], given["measure"], title=data)
         screen.say(f"{'' if given['csv'] else chr(10)}Picture written to {given['plot']}")
     screen.document(report)
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def _specs(names: str) -> dict[str, tuple[str, dict[str, Any]]]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,9 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-Tick = Callable[[int, float | None], None]
-
-_LINE_EVERY = 10.0  # seconds between progress lines where stderr is not a terminal
+from tanager.progress import Forecast, PartsDone, ProgressReport, RowsDone
 
 
 class Screen:
@@ -69,87 +66,21 @@ class Screen:
             yield
 
     @contextmanager
-    def progress(self, text: str) -> Iterator[Tick]:
-        """A progress bar with rows, rows per second and remaining time; without a terminal, a line every 10 seconds."""
-        if not self.err.is_terminal:
-            yield self._lines(text)
-            return
-        with _bar(self.err) as bar:
-            task = bar.add_task(text, total=None, rows="")
-            start = time.monotonic()
-
-            def tick(rows: int, fraction: float | None) -> None:
-                rate = rows / max(time.monotonic() - start, 1e-9)
-                known = fraction is not None and fraction < 1  # how long the work after the last row takes is unknown
-                bar.update(
-                    task, total=1.0 if known else None, completed=fraction or 0, rows=f"{rows:,} rows, {rate:,.0f}/s"
-                )
-
-            yield tick
+    def progress(self, text: str) -> Iterator[RowsDone]:
+        """Rows, rows per second and the time left."""
+        with ProgressReport(text, console=self.err) as report:
+            yield report.rows
 
     @contextmanager
-    def folds(
-        self, text: str, forecast: Callable[[], tuple[float, float]]
-    ) -> Iterator[Callable[[int, int, str], None]]:
-        """A progress bar with the time left; without a terminal, a line every 10 seconds.
-
-        `forecast` gives the seconds that have passed and those that are left.
-        """
-        if not self.err.is_terminal:
-            last = time.monotonic() - _LINE_EVERY
-
-            def line(done: int, total: int, what: str) -> None:
-                nonlocal last
-                passed, left = forecast()
-                if time.monotonic() - last >= _LINE_EVERY and left >= 1:
-                    last = time.monotonic()
-                    self.err.print(f"{text}: {passed / (passed + left):.0%}, {about(left)} left", soft_wrap=True)
-
-            yield line
-            return
-        with _bar(self.err, clock=False) as bar:
-            task = bar.add_task(text, total=None, rows="")
-
-            def tick(done: int, total: int, what: str) -> None:
-                passed, left = forecast()
-                bar.update(task, total=passed + left, completed=passed, rows=f"{about(left)} left, {what}")
-
-            yield tick
-
-    def _lines(self, text: str) -> Tick:
-        last = time.monotonic()
-
-        def tick(rows: int, fraction: float | None) -> None:
-            nonlocal last
-            if time.monotonic() - last >= _LINE_EVERY:
-                last = time.monotonic()
-                share = "" if fraction is None else f", {fraction:.0%}"
-                self.err.print(f"{text}: {rows:,} rows{share}", soft_wrap=True)
-
-        return tick
+    def folds(self, text: str, forecast: Forecast) -> Iterator[PartsDone]:
+        """Folds that are done, and the time left; `forecast` gives the seconds that have passed and are left."""
+        with ProgressReport(text, console=self.err, forecast=forecast) as report:
+            yield report.parts
 
     def bar(self, fraction: float, width: int = 20) -> str:
         """A horizontal bar of block characters, at least one where the fraction is positive."""
         block = "█" if self.unicode else "#"
         return block * max(round(fraction * width), int(fraction > 0))
-
-
-def _bar(console: Console, clock: bool = True) -> Any:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}"))
-    return Progress(*columns, *([TimeRemainingColumn()] if clock else []), console=console, transient=True)
-
-
-def about(seconds: float) -> str:
-    """``about 20 s``, ``about 4 min``.
-
-    >>> [about(seconds) for seconds in (0.3, 17.2, 95, 4000)]
-    ['about 1 s', 'about 18 s', 'about 2 min', 'about 1.2 h']
-    """
-    if seconds < 90:
-        return f"about {max(1, math.ceil(seconds))} s"
-    return f"about {math.ceil(seconds / 60)} min" if seconds < 3600 else f"about {math.ceil(seconds / 360) / 10:g} h"
 
 
 def table(

@@ -13,6 +13,7 @@ from tanager.cli.output import check_output
 from tanager.cli.reading import check_inputs
 from tanager.cli.screen import Screen, counted, table
 from tanager.cli.show_model import arc_entry, model_report, print_model
+from tanager.cli.show_nomogram import show_nomogram
 from tanager.errors import OptionError
 
 
@@ -21,6 +22,7 @@ from tanager.errors import OptionError
         "tanager show iris.tanager",
         "tanager show iris.tanager -o iris.png",
         "tanager show iris.tanager --compare-to expert.bif -o changes.svg",
+        "tanager show iris.tanager --nomogram -o nomogram.svg",
         "tanager show alarm.bif",
     )
 )
@@ -28,10 +30,21 @@ from tanager.errors import OptionError
 @click.option("--output", "--plot", "-o", metavar="FILE", help="Draw the network: a .png, .svg or .pdf file.")
 @click.option("--compare-to", metavar="FILE", help="Another model or network: compare the arcs, and draw both.")
 @click.option("--target", "-t", metavar="NAME", help="The class variable of a network file.")
+@click.option("--nomogram", is_flag=True, help="Show what each value adds to the log-odds, and draw that instead.")
+@click.option("--answer", metavar="CLASS", help="--nomogram: the class that values speak for.")
+@click.option("--against", metavar="CLASS", help="--nomogram: the class that it is compared with.")
 @click.option("--top", default=15, metavar="N", help="Number of columns and classes to list.")
 @json_option
 def command(
-    model: str, output: str | None, compare_to: str | None, target: str | None, top: int, as_json: bool
+    model: str,
+    output: str | None,
+    compare_to: str | None,
+    target: str | None,
+    nomogram: bool,
+    answer: str | None,
+    against: str | None,
+    top: int,
+    as_json: bool,
 ) -> None:
     """Show what MODEL has learned: classes, the most informative columns, and the arcs of its network.
 
@@ -39,10 +52,17 @@ def command(
     other parents. The picture of a model that averages over many networks shows the tree (TAN) over its counts.
     """
     screen = Screen(as_json=as_json)
+    if nomogram and compare_to is not None:
+        raise click.UsageError("--nomogram shows one model; leave --compare-to out.", click.get_current_context())
+    if (answer or against) and not nomogram:
+        raise click.UsageError("--answer and --against are for --nomogram.", click.get_current_context())
     check_inputs(model, compare_to)
     if output is not None:
         check_output(output, model, compare_to)
         check_picture(output)
+    if nomogram:
+        show_nomogram(screen, model, answer, against, output, top)
+        return
     with screen.waiting("starting"):
         from tanager.networks.network import Network
 

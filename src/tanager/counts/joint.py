@@ -30,6 +30,7 @@ from tanager.counts.align import (
     union_labels,
     value_map,
 )
+from tanager.counts.display import counts_html
 from tanager.counts.memory import as_bytes, check_budget, readable
 from tanager.encoding.codes import refuse_full_codes
 from tanager.encoding.schema import Schema
@@ -1042,6 +1043,9 @@ class JointCounts:
             f"JointCounts(order {self.order}: {self.n_rows:g} rows, {self.n_features} columns, "
             f"{self.n_classes} classes, {readable(self.nbytes)})"
         )
+
+    def _repr_html_(self) -> str:
+        return counts_html(self)
 
     # --- files --------------------------------------------------------------------------------------------------
 

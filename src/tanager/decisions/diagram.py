@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager.decisions import plain_data, questions, sensitivity, solving
+from tanager.decisions.display import decisions_html
 from tanager.decisions.order import decision_order, remembered
 from tanager.decisions.policy import Policy, Solution
 from tanager.errors import DataError, SchemaMismatch, nearest
@@ -367,7 +370,7 @@ class DecisionNetwork:
         return changed
 
     def with_chance(
-        self, name: str, values: Sequence[object], parents: Sequence[str] = (), table: Any = None
+        self, name: str, values: Sequence[object], parents: Sequence[str] = (), table: ArrayLike | None = None
     ) -> DecisionNetwork:
         """The diagram with one more chance node.
 
@@ -410,7 +413,7 @@ class DecisionNetwork:
         decisions = {**{own: self.values(own) for own in self._decisions}, name: options}
         return self._with_node(name, parents, None, decisions=decisions, order=None)
 
-    def with_utility(self, name: str, parents: Sequence[str] = (), table: Any = None) -> DecisionNetwork:
+    def with_utility(self, name: str, parents: Sequence[str] = (), table: ArrayLike | None = None) -> DecisionNetwork:
         """The diagram with one more utility.
 
         Parameters
@@ -555,7 +558,7 @@ class DecisionNetwork:
 
     @classmethod
     def from_costs(
-        cls, network: Network, target: str, cost_matrix: Any, known: Sequence[str] | None = None
+        cls, network: Network, target: str, cost_matrix: ArrayLike, known: Sequence[str] | None = None
     ) -> DecisionNetwork:
         """Cost-sensitive classification as a diagram: choose an answer for the target, knowing the other variables.
 
@@ -906,7 +909,10 @@ class DecisionNetwork:
         n = len(self._utilities)
         return f"<DecisionNetwork of {', '.join(parts)} and {n} utilit{'y' if n == 1 else 'ies'}>"
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
+    def _repr_html_(self) -> str:
+        return decisions_html(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw it; see ``tanager.plot_decisions``.
 
         Parameters

@@ -13,6 +13,7 @@ import numpy as np
 from tanager import _kernels
 from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
+from tanager.encoding.display import encoder_html
 from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
 from tanager.encoding.schema import Column, Schema
 from tanager.encoding.tables import Table, read_table
@@ -20,6 +21,7 @@ from tanager.encoding.transformer import TableTransformer
 from tanager.encoding.typing import TableLike
 from tanager.encoding.values import Cells, is_missing
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
+from tanager.estimator import shows_text
 
 MANY_CELLS = 1_000_000
 
@@ -128,6 +130,9 @@ class Encoder(TableTransformer):
 
     def _option(self, name: str) -> Any:
         return self._wanted if name == "schema" else getattr(self, name)
+
+    def _repr_html_(self) -> str | None:
+        return None if shows_text() else encoder_html(self)
 
     @property
     def has_cut(self) -> bool:

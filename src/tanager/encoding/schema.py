@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.encoding.display import schema_html, schema_text
 from tanager.errors import DataError, check_option
 
 APPEARED = "appeared in the stream"  # why a column is there that came after the first rows
@@ -148,6 +149,15 @@ class Column:
         ends = [0, *(ceil(t) for t in self.cuts), len(self.values)]
         first, last = self.values[ends[code]], self.values[ends[code + 1] - 1]
         return first if ends[code + 1] - ends[code] == 1 else f"{first} to {last}"
+
+    @property
+    def summary(self) -> str:
+        """How many codes there are, and the first few values or cut points.
+
+        >>> Column("sky", "categorical", ("sun", "rain")).summary
+        "2: 'sun', 'rain'"
+        """
+        return _abridged(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; fields with nothing in them are left out.
@@ -313,6 +323,12 @@ class Schema:
             The schema.
         """
         return cls(tuple(Column.from_dict(column) for column in data["columns"]))
+
+    def __repr__(self) -> str:
+        return schema_text(self)
+
+    def _repr_html_(self) -> str:
+        return schema_html(self)
 
     def __str__(self) -> str:
         head = ("column", "kind", "values or cut points", "reason")

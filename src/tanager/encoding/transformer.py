@@ -6,6 +6,7 @@ global setting says so); our own code calls ``learn`` and ``encode``, which alwa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -133,7 +134,7 @@ class TableTransformer(Transformer):
         """
         return self.fit(X, y, sample_weight).transform(X)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Sequence[str] | np.ndarray | None = None) -> np.ndarray:
         """The names of the columns that come out, which are those that went in.
 
         Parameters

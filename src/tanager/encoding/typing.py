@@ -5,7 +5,7 @@ For annotations alone: what a table holds is checked when it is read (``tanager.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -43,9 +43,12 @@ TableLike: TypeAlias = (
 )
 LabelsLike: TypeAlias = ColumnLike
 WeightsLike: TypeAlias = ArrayLike
-TimesLike: TypeAlias = ColumnLike | float | datetime
+TimesLike: TypeAlias = ColumnLike | float | datetime | np.datetime64
 
 Columns: TypeAlias = Sequence[str | int]  # by name or by place
-Unseen: TypeAlias = Literal["ignore", "smooth", "error"]
+UnseenOption: TypeAlias = Literal["ignore", "smooth", "error"]
 Order: TypeAlias = Mapping[Any, Sequence[Any] | None] | Columns  # of the values of ordinal columns
 PerClass: TypeAlias = Mapping[Any, float] | ArrayLike  # by label, or in the order of the classes
+Label: TypeAlias = Hashable  # text, a boolean or a whole number
+Time: TypeAlias = float | datetime | np.datetime64
+Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None

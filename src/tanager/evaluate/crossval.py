@@ -17,17 +17,20 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.block import Block
-from tanager.errors import OptionError
+from tanager.errors import Interrupted, OptionError
 from tanager.estimator import clone
 from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.fold_runner import Record, SharedCountsGroup, fold_record
-from tanager.evaluate.plan import EvaluationPlan, Folds, Holdout, make_plan
+from tanager.evaluate.plan import EvaluationPlan, Folds, Holdout, make_folds, make_plan, order_of
 from tanager.evaluate.results import Results
 from tanager.evaluate.run import Progress, run
 from tanager.evaluate.time_limit import TimeLimit
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.progress import reported_parts
 
 SoFar = Callable[[Results], object]
+
+_WAY_OUT = 'Compare with folds that follow the rows (fold_order="forward"; --folds forward).'
 
 
 def cross_validate(
@@ -36,12 +39,13 @@ def cross_validate(
     y: Any,
     *,
     folds: int = 10,
+    fold_order: str = "random",
     repeats: int = 1,
     seed: int = 1,
     costs: Any = None,
     name: str = "data",
     n_jobs: int = -1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     resume: str | Path | None = None,
     timing: bool = True,
     time_limit: float | TimeLimit | None = None,
@@ -57,14 +61,20 @@ def cross_validate(
         Any table that a classifier takes. Rows without a label are left out.
     folds, repeats, seed : int
         ``repeats`` times stratified ``folds``-fold cross-validation; repetition r is shuffled with seed + r.
+    fold_order : {"random", "blocked", "forward"}, default="random"
+        Random folds flatter where neighbouring rows are alike, as in the order of time; a note in the results says so.
+        ``"blocked"`` keeps neighbours in one fold. ``"forward"`` learns from rows before the fold alone: the rows are
+        cut into ``folds`` + 1 blocks, and the first is not answered.
     costs : array of shape (n_classes, n_classes), default=None
         ``costs[true, predicted]``: the class of least expected cost is then predicted, and the cost is measured too.
     name : str
         The name of the data set in the results.
     n_jobs : int, default=-1
         Processes that share the folds; -1 uses all cores. Short runs stay in this process.
-    progress : callable, default=None
-        Called with the number of finished folds, the number of all folds, and what is being done.
+    progress : bool or callable, default=None
+        True shows the folds that are done and a forecast of the time left: a bar in a terminal, a line in a notebook,
+        and a line every ten seconds elsewhere. A callable gets the number of finished folds, the number of all folds,
+        and what is being done.
     resume : path, default=None
         A file that finished folds are appended to. Folds that it already holds, of the same data, classifier and
         options, are not run again.
@@ -83,6 +93,12 @@ def cross_validate(
     Results
         One record per classifier, repetition and fold.
 
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C. It is a ``KeyboardInterrupt`` whose ``results`` are those of the classifiers that were done, or of
+        the folds that all of them had done.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -99,6 +115,7 @@ def cross_validate(
         models,
         {name: (X, y)},
         folds=folds,
+        fold_order=fold_order,
         repeats=repeats,
         seed=seed,
         costs=costs,
@@ -116,11 +133,12 @@ def cross_validate_all(
     datasets: Mapping[str, Any],
     *,
     folds: int = 10,
+    fold_order: str = "random",
     repeats: int = 1,
     seed: int = 1,
     costs: Any = None,
     n_jobs: int = -1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     resume: str | Path | None = None,
     timing: bool = True,
     time_limit: float | TimeLimit | None = None,
@@ -135,7 +153,7 @@ def cross_validate_all(
     _check_repeats(repeats)
     if not isinstance(datasets, Mapping) or not datasets:
         raise OptionError("datasets must be a dict of names and pairs (X, y), with at least one of them.")
-    splits = Folds(folds, seed)
+    splits = make_folds(folds, fold_order, seed, repeats)
     plans = [make_plan(name, models, data, splits, repeats * folds, costs) for name, data in datasets.items()]
     return _results(plans, n_jobs, progress, resume, timing, time_limit, so_far)
 
@@ -151,7 +169,7 @@ def holdout(
     costs: Any = None,
     name: str = "data",
     n_jobs: int = -1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     timing: bool = True,
 ) -> Results:
     """Train on one part of the rows and test on the other; ``share`` of the rows of each class is held out."""
@@ -163,7 +181,7 @@ def holdout(
 def _results(
     plans: list[EvaluationPlan],
     n_jobs: int,
-    progress: Progress | None,
+    progress: Progress | bool | None,
     resume: Any,
     timing: bool,
     time_limit: float | TimeLimit | None = None,
@@ -173,7 +191,11 @@ def _results(
         time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(math.inf if time_limit is None else time_limit)
     )
     tell = None if so_far is None else lambda done: so_far(Results(done))
-    records = run(plans, n_jobs, progress, Checkpoint(resume), timing=timing, limit=limit, so_far=tell)
+    with reported_parts(progress, "comparing", lambda: (limit.elapsed(), limit.seconds_left())) as report:
+        try:
+            records = run(plans, n_jobs, report, Checkpoint(resume), timing=timing, limit=limit, so_far=tell)
+        except Interrupted as stop:
+            raise Interrupted(Results(stop.results, [_interrupted(plans, stop.results)])) from None
     notes = [
         f"{name!r} was left out on {plan.name!r}: its counts would need more than its max_memory={model.max_memory!r}."
         for plan in plans
@@ -181,7 +203,24 @@ def _results(
         if name not in limit.left_out
         and not any(record["dataset"] == plan.name and record["classifier"] == name for record in records)
     ]
-    return Results(records, [*notes, *limit.notes()])
+    return Results(records, [*notes, *limit.notes(), *_flattering(plans)])
+
+
+def _flattering(plans: list[EvaluationPlan]) -> list[str]:
+    """What is too good in the results, where rows come in an order and folds do not follow it."""
+    random = [plan for plan in plans if isinstance(plan.splits, Folds | Holdout)]
+    said = {plan.name: order_of(plan.data).sentence(_WAY_OUT) for plan in random}
+    return [f"{name}: {sentence}" for name, sentence in said.items() if sentence]
+
+
+def _interrupted(plans: list[EvaluationPlan], records: list[Record]) -> str:
+    """What the results of an evaluation that was ended are missing."""
+    names = {name for plan in plans for name in plan.models}
+    done = {record["classifier"] for record in records}
+    if done < names:
+        return f"interrupted: {len(done)} of {len(names)} classifiers were done."
+    parts = len({(record["dataset"], record["repeat"], record["fold"]) for record in records})
+    return f"interrupted: {parts} of {sum(plan.n_parts for plan in plans)} folds were done by all classifiers."
 
 
 def _check_repeats(repeats: object) -> None:
@@ -240,7 +279,7 @@ def leave_one_out(
         start = time.perf_counter()
         model = clone(models[key]).fit(plan.data.X, plan.data.labels)
         add_records(key, partial(model.leave_one_out, plan.data.X, plan.data.labels), start)
-    return Results([record for key in models if key in records for record in records[key]])
+    return Results([record for key in models if key in records for record in records[key]], _flattering([plan]))
 
 
 def _parts(plan: EvaluationPlan, n_parts: int) -> Iterator[np.ndarray]:

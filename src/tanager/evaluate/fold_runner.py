@@ -35,13 +35,13 @@ class FoldRunner:
     def part(self, part: int, wanted: Sequence[str]) -> list[Record]:
         """The records of one part, for the classifiers that are wanted."""
         plan = self.plan
-        test = plan.splits.test(plan.data.labels, part)
+        test, training = (split(plan.data.labels, part) for split in (plan.splits.test, plan.splits.train))
         records = {}
         for group in self.groups:
             names = [name for name in group.models if name in wanted]
             if names:
                 start = time.perf_counter()
-                with group.without(test, names) as (codes, models):
+                with group.without(~training, names) as (codes, models):
                     counting = time.perf_counter() - start
                     for name, model in models.items():
                         start = time.perf_counter()
@@ -52,7 +52,7 @@ class FoldRunner:
                         records[name] = fold_record(plan, name, part, test, proba, model.cost_matrix) | seconds
         for name in plan.fitted:
             if name in wanted:
-                records[name] = _fitted_record(plan, name, part, test)
+                records[name] = _fitted_record(plan, name, part, test, training)
         return [records[name] for name in wanted if name in records]
 
 
@@ -78,10 +78,10 @@ class SharedCountsGroup:
         self.total: tuple[list[str], np.ndarray, JointCounts] | None = None  # for whom, codes, and counts of all rows
 
     @contextmanager
-    def without(self, test: np.ndarray, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
-        """The codes of all rows, and the named classifiers as if the test rows had not been learned."""
-        labels, training = self.data.labels, ~test
-        reduced = self._subtracted(test, names) if self.fixed else None
+    def without(self, left_out: np.ndarray, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+        """The codes of all rows, and the named classifiers as if some rows had not been learned."""
+        labels, training = self.data.labels, ~left_out
+        reduced = self._subtracted(left_out, names) if self.fixed else None
         if reduced is not None:
             encoder, (codes, counts) = self.everything, reduced
         else:
@@ -97,8 +97,8 @@ class SharedCountsGroup:
         try:
             yield codes, {name: clone(self.models[name]).attach(counts, encoder, rows) for name in fitting}
         finally:
-            if reduced is not None:  # the counts are those of all parts: put the test rows back
-                counts.update(codes[test], labels[test])
+            if reduced is not None:  # the counts are those of all parts: put the rows back
+                counts.update(codes[left_out], labels[left_out])
 
     def _encoder(self, training: np.ndarray) -> Encoder:
         labels = np.where(training, self.data.labels, np.uint16(65535))
@@ -114,8 +114,8 @@ class SharedCountsGroup:
     def _fits(self, model: CountsClassifier, schema: Schema) -> bool:
         return within_budget(model, schema, len(self.data.classes))
 
-    def _subtracted(self, test: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, JointCounts] | None:
-        """Codes, and counts of all rows less the test rows; None where some value occurs in test rows only.
+    def _subtracted(self, left_out: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, JointCounts] | None:
+        """Codes, and counts of all rows less some; None where some value occurs in these only.
 
         Then the columns would have one value too many: smoothing would differ from that of a model which has seen the
         training rows alone.
@@ -126,20 +126,19 @@ class SharedCountsGroup:
             codes = self.everything.encode(self.data.table, self.unseen)
             self.total = list(names), codes, self._empty(self.everything, names).update(codes, labels)
         _, codes, counts = self.total
-        counts.subtract(codes[test], labels[test])
+        counts.subtract(codes[left_out], labels[left_out])
         columns = enumerate(self.everything.schema.columns)
         if all(column.closed or counts.joint(i).sum(axis=0).all() for i, column in columns):
             return codes, counts
-        counts.update(codes[test], labels[test])
+        counts.update(codes[left_out], labels[left_out])
         return None
 
 
-def _fitted_record(plan: EvaluationPlan, name: str, part: int, test: np.ndarray) -> Record:
+def _fitted_record(plan: EvaluationPlan, name: str, part: int, test: np.ndarray, training: np.ndarray) -> Record:
     """A classifier that is fitted on its own: one of scikit-learn, or one with Gaussian columns."""
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     data = plan.data
-    training = ~test
     model = clone(plan.models[name])
     with threadpool_limits(1):  # the folds share the cores already
         start = time.perf_counter()
@@ -172,7 +171,7 @@ def fold_record(
     """
     data = plan.data
     costs = plan.costs if plan.costs is not None else check_costs(own_costs, data.classes)
-    training = data.labels[~test] if n_train is None else data.labels
+    training = data.labels[plan.splits.train(data.labels, part)] if n_train is None else data.labels
     class_counts = np.bincount(training, minlength=len(data.classes)).astype(float)
     labels = data.labels[test].astype(np.int64)
     predicted = decide(proba, class_counts, costs)

@@ -1,4 +1,4 @@
-"""Which rows are training and which are test rows: stratified folds, and a stratified holdout."""
+"""Which rows are training and which are test rows: stratified folds, blocks of neighbours, and a stratified holdout."""
 
 from __future__ import annotations
 
@@ -50,6 +50,18 @@ def stratified_holdout(labels: np.ndarray, share: float = 0.3, seed: int = 1) ->
     if not held.any():
         raise OptionError(f"share={share!r} of {len(labels)} rows is less than one row. Use a larger share.")
     return held
+
+
+def blocked_folds(n_rows: int, folds: int = 10) -> np.ndarray:
+    """The fold of every row, from 0 on: neighbours are in one fold, and sizes differ by at most one.
+
+    >>> blocked_folds(7, folds=3)
+    array([0, 0, 0, 1, 1, 2, 2])
+    """
+    check_folds(folds, n_rows)
+    sizes = np.full(folds, n_rows // folds)
+    sizes[: n_rows % folds] += 1
+    return np.repeat(np.arange(folds), sizes)
 
 
 def check_folds(folds: object, n_rows: int) -> None:

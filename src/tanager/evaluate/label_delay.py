@@ -21,6 +21,18 @@ class PrequentialStep(NamedTuple):
     train: StreamRows | None
     interleaved: bool = False
 
+    def rows(self, start: int, stop: int) -> PrequentialStep | None:
+        """Some rows of an interleaved step; None beyond its end."""
+        assert self.test is not None
+        assert self.train is not None
+        if start == 0 and stop >= len(self.test):
+            return self
+        if start >= len(self.test):
+            return None
+        test = _part(self.test, start, min(stop, len(self.test)))
+        own = test if self.train is self.test else _part(self.train, start, min(stop, len(self.train)))
+        return PrequentialStep(test, own, interleaved=True)
+
 
 class DelayedLabels:
     """Turns blocks of a stream into steps, and holds back the rows whose label has not arrived yet.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from tanager.evaluate.stream_measures import Report, ScoredRows, StreamMeasures
 from tanager.evaluate.stream_sources import Labels
 from tanager.scoring.decision import TIE
 
-BLOCK = 16384  # rows that are passed to the models at once
+BLOCK = 16384  # rows of the stream that are read at once
+FIRST_SLICE, SLICE_SECONDS = 64, 0.1  # rows that a model gets at once: some, then as many as take so long
 
 
 class ClassIndex:
@@ -63,6 +64,7 @@ class ModelRun:
         self.measures = StreamMeasures(fade, window)
         self.history: list[Report] = []
         self.seconds = 0.0
+        self._slice = FIRST_SLICE
 
     def run(
         self,
@@ -74,7 +76,7 @@ class ModelRun:
         arrived: ArrivedLabels,
     ) -> None:
         """Predict and learn a block of rows, and report the measures after these rows."""
-        parts = [self._step(step, start) for step in steps]
+        parts = [self._step(part, start + at) for step in steps for at, part in self._sliced(step)]
         proba = _side_by_side(parts, classes)
         predicted, own = _decide(proba, labels, self.costs, start, classes, arrived)
         scored = np.flatnonzero(labels >= 0)
@@ -87,6 +89,19 @@ class ModelRun:
             self.history.append(self.measures.report())
             done = at
         self.measures.add(rows.part(done, len(rows)))
+
+    def _sliced(self, step: PrequentialStep) -> Iterator[tuple[int, PrequentialStep]]:
+        """A step in parts that take a moment each, with their first rows: Ctrl-C is heard between them."""
+        if not step.interleaved:
+            yield 0, step
+            return
+        at = 0
+        while (part := step.rows(at, at + self._slice)) is not None:
+            n_rows, before = self._slice, self.seconds
+            yield at, part
+            rate = n_rows / max(self.seconds - before, 1e-9)
+            self._slice = int(min(2 * n_rows, max(1.0, rate * SLICE_SECONDS), BLOCK))
+            at += n_rows
 
     def _step(self, step: PrequentialStep, start: int) -> tuple[list[Any], np.ndarray]:
         """Do one step; returns the classes that the model knew, and its predictions."""

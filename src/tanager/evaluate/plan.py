@@ -12,24 +12,29 @@ from numpy.typing import NDArray
 
 from tanager.encoding import encode_labels
 from tanager.encoding.chunks import rows_at
+from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.encoding.tables import Table, read_table
-from tanager.errors import DataError, OptionError
-from tanager.evaluate.folds import check_folds, stratified_folds, stratified_holdout
+from tanager.encoding.values import Numbers
+from tanager.errors import DataError, OptionError, check_option
+from tanager.evaluate.folds import blocked_folds, check_folds, stratified_folds, stratified_holdout
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.scoring.decision import check_costs
 
 
 class Splits(Protocol):
-    """How rows are split: numbered parts, each with its own test rows; all other rows are for training."""
+    """How rows are split: numbered parts, each with its own test rows and training rows."""
 
-    def test(self, labels: np.ndarray, part: int) -> np.ndarray:
+    def test(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
         """The test rows of a part, as booleans."""
+
+    def train(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
+        """The training rows of a part: all others, unless they come too late."""
 
     def place(self, part: int) -> tuple[int, int]:
         """Its repetition and fold."""
 
 
-# The names and fields of these two are part of the keys in files of `resume=`: renaming them would orphan old files.
+# The names and fields of these are part of the keys in files of `resume=`: renaming them would orphan old files.
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,9 @@ class Folds:
     def test(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
         check_folds(self.folds, len(labels))
         return np.asarray(stratified_folds(labels, self.folds, self.seed + part // self.folds) == part % self.folds)
+
+    def train(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
+        return ~self.test(labels, part)
 
     def place(self, part: int) -> tuple[int, int]:
         return part // self.folds, part % self.folds
@@ -57,8 +65,63 @@ class Holdout:
     def test(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
         return stratified_holdout(labels, self.share, self.seed + part)
 
+    def train(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
+        return ~self.test(labels, part)
+
     def place(self, part: int) -> tuple[int, int]:
         return part, 0
+
+
+@dataclass(frozen=True)
+class BlockedFolds:
+    """Neighbouring rows are one fold, in the order of the rows; all others are for training."""
+
+    folds: int
+
+    def test(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
+        return np.asarray(blocked_folds(len(labels), self.folds) == part)
+
+    def train(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
+        return ~self.test(labels, part)
+
+    def place(self, part: int) -> tuple[int, int]:
+        return 0, part
+
+
+@dataclass(frozen=True)
+class ForwardFolds:
+    """The same, and training rows are those before the fold. The first rows are for training alone."""
+
+    folds: int
+
+    def test(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
+        return np.asarray(self._blocks(labels) == part + 1)
+
+    def train(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
+        return np.asarray(self._blocks(labels) <= part)
+
+    def place(self, part: int) -> tuple[int, int]:
+        return 0, part
+
+    def _blocks(self, labels: np.ndarray) -> np.ndarray:
+        check_folds(self.folds, len(labels) - 1)
+        return blocked_folds(len(labels), self.folds + 1)
+
+
+FOLD_ORDERS = ("random", "blocked", "forward")
+
+
+def make_folds(folds: int, fold_order: str, seed: int, repeats: int) -> Splits:
+    """The folds of a cross-validation. Raises OptionError where folds that follow the rows are to be repeated."""
+    check_option("fold_order", fold_order, FOLD_ORDERS)
+    if fold_order == "random":
+        return Folds(folds, seed)
+    if repeats > 1:
+        raise OptionError(
+            f"repeats={repeats} and fold_order={fold_order!r} exclude each other: these folds are the same each time. "
+            "Leave repeats out."
+        )
+    return BlockedFolds(folds) if fold_order == "blocked" else ForwardFolds(folds)
 
 
 @dataclass(frozen=True)
@@ -144,4 +207,32 @@ def make_plan(name: str, models: Any, data: Any, splits: Splits, n_parts: int, c
     X, y = (data.X, data.y) if hasattr(data, "X") else data
     table = LabelledTable.of(X, y)
     splits.test(table.labels, 0)  # raises where the rows cannot be split like this
+    if isinstance(splits, ForwardFolds):
+        _check_first_rows(name, table, splits)
     return EvaluationPlan(name, table, dict(made), splits, n_parts, check_costs(costs, table.classes))
+
+
+def _check_first_rows(name: str, table: LabelledTable, splits: ForwardFolds) -> None:
+    """Raise unless the first rows, which are learned before all others, have two classes."""
+    first = table.labels[splits.train(table.labels, 0)]
+    if len(np.unique(first)) < 2:
+        raise OptionError(
+            f"the first {len(first):,} rows of {name!r} are all of class {table.classes.tolist()[first[0]]!r}: forward "
+            "folds cannot learn from them. Use fewer folds, or folds that are blocked or random."
+        )
+
+
+def order_of(data: LabelledTable) -> RowOrder:
+    """The order of the rows of a table."""
+    runs = LabelRuns()
+    runs.add(data.labels, data.classes.tolist())
+    names = data.names or [str(i) for i in range(data.table.n_columns)]
+    return row_order(runs, ((str(name), partial(_numbers, data, i)) for i, name in enumerate(names)))
+
+
+def _numbers(data: LabelledTable, i: int) -> np.ndarray:
+    """A column as numbers that have its order."""
+    if data.codes is not None:
+        return np.asarray(data.codes[:, i])
+    cells = data.cells[i]
+    return np.asarray(cells.values) if isinstance(cells, Numbers) else ranked(cells.index, cells.values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.errors import DataError, DataWarning, OptionError
+from tanager.errors import DataError, DataWarning, Interrupted, OptionError
 from tanager.evaluate.adapters import StreamRows, adapter_for
 from tanager.evaluate.baselines import BASELINES, BaselineRun
 from tanager.evaluate.label_delay import ArrivedLabels, DelayedLabels
@@ -16,9 +16,10 @@ from tanager.evaluate.model_run import BLOCK, ClassIndex, ModelRun
 from tanager.evaluate.prequential_results import PrequentialResults, rows_learned
 from tanager.evaluate.report_schedule import ReportSchedule
 from tanager.evaluate.stream_sources import StreamOptions, StreamReader, open_stream
+from tanager.progress import reported_rows
 from tanager.scoring.decision import check_costs
 
-Progress = Callable[[int, float | None], object]
+Progress = Callable[[int, float | None], None]
 
 
 def prequential(
@@ -37,7 +38,7 @@ def prequential(
     classes: Iterable[Any] | None = None,
     cost_matrix: Any = None,
     drop: Iterable[str] = (),
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> PrequentialResults:
     """How well models predict the rows of a stream, each row before it is learned (test-then-train).
 
@@ -78,8 +79,14 @@ def prequential(
         predicted, and the cost is measured.
     drop : names of columns
         Columns that are not learned, for frames, files and dicts.
-    progress : callable, default=None
-        Called with the rows so far and the fraction of the stream (None when unknown).
+    progress : bool or callable, default=None
+        True shows rows, rows per second and the time left: a bar in a terminal, a line in a notebook, and a line every
+        ten seconds elsewhere. A callable gets the rows so far and the fraction of the stream (None when unknown).
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C. It is a ``KeyboardInterrupt`` whose ``results`` end with the last report before it.
 
     Notes
     -----
@@ -120,9 +127,16 @@ def prequential(
         cost_matrix=cost_matrix,
         drop=drop,
     )
-    for start in run.blocks(BLOCK):
-        if progress is not None:
-            progress(start, run.reader.done())
+    try:
+        with reported_rows(progress, "evaluating") as report:
+            for start in run.blocks(BLOCK):
+                if report is not None:
+                    report(start, run.reader.done())
+    except KeyboardInterrupt:
+        if not run.schedule.rows:
+            raise
+        run.cut()
+        raise Interrupted(run.results()) from None
     return run.results()
 
 
@@ -252,6 +266,11 @@ class _Run:
             baseline.end(reported=reported)
         if not reported:
             self.schedule.rows.append(start)
+
+    def cut(self) -> None:
+        """After an interrupt: forget reports that not all models have made."""
+        for history in [run.history for run in self.runs] + [run.history for run in self.baselines]:
+            del history[len(self.schedule.rows) :]
 
     def results(self) -> PrequentialResults:
         """The measures so far."""

@@ -18,17 +18,18 @@ Path = str | PathLike[str] | None
 
 
 def plot_comparison(results: Results, path: Path, measure: str, title: str | None) -> Any:
-    """Accuracy with 95 % intervals, and log loss, on one data set."""
+    """Accuracy and log loss with 95 % intervals, on one data set."""
     from tanager.plot import plot_comparison as draw
 
     dataset = results.one_dataset(None)
     rows = []
     for name in results.best_first(dataset, "accuracy"):
         folds = results.folds(dataset, name)
-        values = values_of(folds, "accuracy")
-        margin = corrected_margin(values, ratio_of(folds)) if len(values) > 1 else None
         row = {key: mean_of(folds, key) for key in ("accuracy", "log_loss")}
-        rows.append({"name": name, **row, "margin": margin})
+        margin, log_loss_margin = (
+            corrected_margin(values_of(folds, key), ratio_of(folds)) if len(folds) > 1 else None for key in row
+        )
+        rows.append({"name": name, **row, "margin": margin, "log_loss_margin": log_loss_margin})
     return draw(rows, path, title=dataset if title is None else title)
 
 

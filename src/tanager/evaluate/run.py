@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from functools import lru_cache
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from tanager.errors import OptionError
+from tanager.errors import Interrupted, OptionError
 from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.fold_runner import FoldRunner, Record
 from tanager.evaluate.plan import EvaluationPlan
@@ -26,6 +29,7 @@ Progress = Callable[[int, int, str], None]
 
 # Starting processes pays off above so many seconds of remaining work, or so many cells times classifiers.
 _WORTH_PROCESSES, _MANY_CELLS = 3.0, 10_000_000
+_NAMED = 4  # classifiers that progress names
 
 
 class _Task(NamedTuple):
@@ -53,7 +57,8 @@ def run(
 ) -> list[Record]:
     """The records of all parts of all plans, in order; with ``timing`` they include how long classifiers take.
 
-    ``so_far`` is told the records of the classifiers that are done everywhere, whenever there are more of them.
+    ``so_far`` is told the records of the classifiers that are done everywhere, whenever there are more of them. Ctrl-C
+    raises ``Interrupted`` with the records that can be compared by then.
     """
     n_jobs = _n_processes(n_jobs)
     limit = limit or TimeLimit()
@@ -61,7 +66,7 @@ def run(
     queue = _Queue(missing, limit, limit.begin(plans, [(task.plan, task.names) for task in missing], n_jobs))
     total = sum(plan.n_parts for plan in plans) - len(missing) + len(queue)
     report = progress or _silent
-    report(total - len(queue), total, plans[0].name)
+    report(total - len(queue), total, queue.doing(plans))
     times: Times = {}
     all_names = {name for plan in plans for name in plan.models}
 
@@ -75,17 +80,35 @@ def run(
         if timing and not times:
             times.update(own_times(plans, lambda what: report(total - queue.n_unfinished, total, what), limit.quick))
 
-    for task, records, _ in _run_tasks(plans, queue, n_jobs, measure_times):
-        plan = plans[task.plan]
-        checkpoint.add(plan, task.part, records)
-        found |= {(task.plan, task.part, record["classifier"]): record for record in records}
-        report(total - queue.n_unfinished, total, plan.name)
-        if so_far is not None and queue.stage_done(task.stage):
-            so_far(in_order(all_names - queue.names_unfinished()))
-    measure_times()
-    report(total, total, plans[-1].name)
+    try:
+        for task, records, _ in _run_tasks(plans, queue, n_jobs, measure_times):
+            plan = plans[task.plan]
+            checkpoint.add(plan, task.part, records)
+            found |= {(task.plan, task.part, record["classifier"]): record for record in records}
+            report(total - queue.n_unfinished, total, queue.doing(plans))
+            if so_far is not None and queue.stage_done(task.stage):
+                so_far(in_order(all_names - queue.names_unfinished()))
+        measure_times()
+    except KeyboardInterrupt:
+        some = _comparable(plans, found)
+        if not some:
+            raise
+        raise Interrupted(with_times(some, times) if timing else [_untimed(record) for record in some]) from None
+    report(total, total, "")
     records = in_order(all_names - limit.left_out.keys())
     return with_times(records, times) if timing else [_untimed(record) for record in records]
+
+
+def _comparable(plans: Sequence[EvaluationPlan], found: Found) -> list[Record]:
+    """Of an evaluation that was ended: the classifiers that are done, else the folds that all have done."""
+    names = list(dict.fromkeys(name for plan in plans for name in plan.models))
+    places = [(at, part) for at, plan in enumerate(plans) for part in range(plan.n_parts)]
+    done = [
+        name for name in names if all((*place, name) in found for place in places if name in plans[place[0]].models)
+    ]
+    if not done:
+        done, places = names, [place for place in places if all((*place, name) in found for name in names)]
+    return [found[*place, name] for place in places for name in done if (*place, name) in found]
 
 
 def _untimed(record: Record) -> Record:
@@ -138,6 +161,14 @@ class _Queue:
     def names_unfinished(self) -> set[str]:
         """The classifiers that are not done everywhere, or left out."""
         return {name for stage in self.stages if not stage.done_everywhere for name in stage.names}
+
+    def doing(self, plans: Sequence[EvaluationPlan]) -> str:
+        """What is done next, in words: classifiers, and the data set where there are several."""
+        if not self.tasks:
+            return ""
+        task = self.tasks[0]
+        names = task.names if len(task.names) <= _NAMED else (*task.names[:_NAMED], f"{len(task.names) - _NAMED} more")
+        return ", ".join(names) + (f" on {plans[task.plan].name}" if len(plans) > 1 else "")
 
     def take(self) -> _Task | None:
         """The next task; None if there is none."""
@@ -227,7 +258,8 @@ def _in_processes(
                 running[executor.submit(_part_in_worker, str(paths[task.plan]), task)] = task
 
         try:
-            keep_busy()
+            with _no_interrupts_for_children():
+                keep_busy()
             meanwhile()
             while len(queue) or any(map(queue.wants, running.values())):
                 keep_busy()
@@ -237,8 +269,27 @@ def _in_processes(
                 for future in wait(running, None if task is None else 0, return_when=FIRST_COMPLETED).done:
                     del running[future]
                     yield queue.finished(future.result())
+        except KeyboardInterrupt:
+            for future in running:
+                if future.done():
+                    yield queue.finished(future.result())
+            raise
         finally:
             executor.shutdown(wait=False, kill_workers=True)  # idle by now, or no longer wanted
+
+
+@contextmanager
+def _no_interrupts_for_children() -> Iterator[None]:
+    """Processes that are started here do not hear Ctrl-C, which a terminal sends to all: this process ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # of multiprocessing, which lets signals through again once it has started
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _part_in_worker(path: str, task: _Task) -> Finished:

@@ -73,6 +73,7 @@ class Delimited(Source):
         self._header_lines = self._head.count(b"\n", 0, self._start)
         self.repeatable = not file.stdin
         self._detected: dict[str, pa.DataType] = {}
+        self._n_read = self._n_handed_on = 0  # bytes of the blocks of the pass that is under way
 
     def _names(self, header: str) -> list[str]:
         """The names in the header line."""
@@ -88,7 +89,9 @@ class Delimited(Source):
 
     @property
     def done(self) -> float | None:
-        return self._file.done
+        """The fraction of the file whose rows were handed on: it is read and parsed some blocks ahead."""
+        read = self._file.done
+        return read if read is None or self._n_read == 0 else read * self._n_handed_on / self._n_read
 
     def _text_start(self) -> int:
         """Where the text begins, after a byte order mark. Raises DataError for files that are not text."""
@@ -118,12 +121,15 @@ class Delimited(Source):
     def _blocks(self) -> Iterator[bytes]:
         """The bytes after the header, split at line ends."""
         stream, rest = self._open()
+        self._n_read = self._n_handed_on = 0
         with stream, self._file.gzip_errors():
             while data := stream.read(BLOCK):
                 if b'"' in rest or b'"' in data:  # a quoted cell may have begun in the rest
                     rest, data = b"", rest + data
                 if end := line_end(data, self._delimiter.encode()):
-                    yield b"".join([rest, memoryview(data)[:end]])
+                    block = b"".join([rest, memoryview(data)[:end]])
+                    self._n_read += len(block)
+                    yield block
                     rest = data[end:]
                 else:
                     rest += data
@@ -133,6 +139,7 @@ class Delimited(Source):
                             "Is a quote not closed there?"
                         )
         if rest.strip():
+            self._n_read += len(rest)
             yield rest
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
@@ -142,6 +149,7 @@ class Delimited(Source):
             if table is None:
                 self._diagnosis(kinds).raise_error(block, line)
             line += n_lines
+            self._n_handed_on += len(block)
             if table.num_rows:
                 yield table
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,7 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.classifiers.aode import AODE
+from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
+from tanager.files.even_rows import EvenRows
 from tanager.files.source import Source, every
 from tanager.learning.held_out import HeldOut, held_out_answers
 from tanager.scoring.decision import check_costs, decide
@@ -51,7 +54,7 @@ class Learned:
 
     ``whole``: the model is the one that ``fit`` makes of the whole table; else kinds and cut points come from
     ``schema_rows`` rows. ``dropped`` says why a column was left out, ``missing`` how many cells of it are empty, and
-    ``n_unlabelled`` how many rows were left out because they have no label.
+    ``n_unlabelled`` how many rows were left out because they have no label. ``order`` is that of the rows.
     """
 
     model: Any
@@ -62,6 +65,7 @@ class Learned:
     dropped: dict[str, str]
     missing: dict[str, int]
     left_out: LeftOut | None
+    order: RowOrder = RowOrder("none")
 
 
 def learn(
@@ -120,12 +124,13 @@ def learn(
     if not columns:
         raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
     leave_one_out = leave_one_out and model.can_leave_out
-    kept = _EvenRows(LEFT_OUT if leave_one_out else 0)
+    kept, runs = EvenRows(LEFT_OUT if leave_one_out else 0), LabelRuns()
     if ended:
         _refuse_one_class(source, target, sample[target])
         labels = as_labels(sample[target], target)
         model.fit_table(sample.select(columns), labels, target, times=_seconds(sample, times))
         kept.add(sample)
+        runs.add(*_codes(sample[target]))
     else:
         model.fit_schema(sample.select(columns), as_labels(sample[target], target), target)
         kept.expect(rows.n_rows / (source.done or 1.0))
@@ -134,6 +139,7 @@ def learn(
         for chunk in chain(_drain(head), chunks):
             model.partial_fit(chunk.select(columns), as_labels(chunk[target], target), times=_seconds(chunk, times))
             kept.add(chunk)
+            runs.add(*_codes(chunk[target]))
         _refuse_one_class(source, target, pa.array(model.classes_))
         model.check_learned()
     missing = {name: n for name, n in rows.missing.items() if n and name in columns}
@@ -143,7 +149,25 @@ def learn(
         left_out = _by_folds(model)
     else:
         left_out = _leave_one_out(model, kept.table(), columns, target)
-    return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out)
+    # In parts, columns are not looked at again: that neighbours are alike is seen in the labels.
+    order = row_order(runs, ((name, partial(_numbers, sample[name])) for name in columns) if ended else ())
+    return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out, order)
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
+    """A column as codes of its values; what is missing has the largest."""
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    whole = coded.unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    values = whole.dictionary.to_pylist()
+    return np.asarray(whole.indices.fill_null(len(values)).cast(pa.int64())), values
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    """A column as numbers that have its order."""
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        return np.asarray(column.to_numpy())
+    return ranked(*_codes(column))
 
 
 def _time_column(source: Source, times: str | None) -> list[str]:
@@ -232,33 +256,6 @@ def _again(first: _Reading, columns: list[str]) -> Iterator[tuple[pa.Table, pa.C
             f"{first.source.name} has changed while it was read: {first.n_rows:,} labelled rows at first, and "
             f"{rows.n_rows:,} now. Learn it again."
         )
-
-
-class _EvenRows:
-    """Every row, or every second, fourth, ... one, so that no more than a given number are kept."""
-
-    def __init__(self, most: int) -> None:
-        self.most, self.step, self.seen = most, 1, 0
-        self._parts: list[pa.Table] = []
-
-    def expect(self, n_rows: float) -> None:
-        """So many rows may come: no need to keep them all first. Half as many will do, should it be a bad guess."""
-        while self.most and n_rows / 2 > self.most * self.step:
-            self.step *= 2
-
-    def add(self, table: pa.Table) -> None:
-        """Keep some of these rows."""
-        if self.most == 0:
-            return
-        self._parts.append(every(table, self.step, -self.seen % self.step))
-        self.seen += table.num_rows
-        while sum(part.num_rows for part in self._parts) > self.most:
-            self._parts = [every(pa.concat_tables(self._parts), 2)]
-            self.step *= 2
-
-    def table(self) -> pa.Table:
-        """The rows kept."""
-        return pa.concat_tables(self._parts)
 
 
 def feature_columns(source: Source, target: str, drop: Iterable[str]) -> list[str]:

@@ -20,7 +20,7 @@ from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import Table, frame_names, read_table
-from tanager.encoding.typing import Columns, LabelsLike, TableLike, TimesLike, WeightsLike
+from tanager.encoding.typing import Columns, Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import (
     check_lengths,
     check_times,
@@ -31,8 +31,10 @@ from tanager.encoding.validation import (
 )
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch, counted_from
-from tanager.estimator import Estimator
+from tanager.estimator import Estimator, shows_text
 from tanager.learning.batch import Batch, StreamPart
+from tanager.learning.display import model_html
+from tanager.learning.labelled_answers import labelled_answers
 from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp, warn_of_useless
 from tanager.scoring.decision import check_costs, decide
@@ -561,6 +563,36 @@ class Classifier(TakesTurns, Estimator):
         """
         return self._scores(X, log_joint=False)
 
+    def probabilities(self, X: TableLike, **options: Any) -> Any:
+        """``predict_proba`` with labels: a column for each class, and the rows of X.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        **options : object
+            What ``predict_proba`` takes beside X.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or LabelledTable
+            A pandas frame (with the index of X) for a pandas frame, a polars frame for a polars frame, and a
+            ``LabelledTable`` for everything else.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> model = NaiveBayes().fit([["sun"], ["sun"], ["rain"], ["rain"]], ["play", "play", "stay", "stay"])
+        >>> model.probabilities([["sun"], ["rain"]])
+        P(class | row)
+             class
+        row    play    stay
+        0    0.7500  0.2500
+        1    0.2500  0.7500
+        """
+        proba = self.predict_proba(X, **options)
+        return labelled_answers(X, proba, self.classes_.tolist(), self.class_name)
+
     def predict_log_proba(self, X: TableLike) -> np.ndarray:
         """Logarithm of ``predict_proba``, also where that is too small to write down.
 
@@ -643,7 +675,7 @@ class Classifier(TakesTurns, Estimator):
 
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing; a missing label teaches nothing. ``time`` says when it happened.
 
         Parameters
@@ -892,6 +924,10 @@ class Classifier(TakesTurns, Estimator):
             return 1
         wanted = (os.cpu_count() or 1) + 1 + self.n_jobs if self.n_jobs < 0 else self.n_jobs
         return int(min(max(1, wanted), 1024))
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None where scikit-learn was told to show text (``set_config(display="text")``)."""
+        return None if shows_text() else model_html(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # only scikit-learn asks for them

@@ -31,7 +31,19 @@ from tanager.encoding.codes import checked_codes
 from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.labels import refuse_nul
 from tanager.encoding.tables import Table
-from tanager.encoding.typing import Columns, LabelsLike, Order, PerClass, TableLike, TimesLike, Unseen, WeightsLike
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Order,
+    PerClass,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    UnseenOption,
+    WeightsLike,
+)
 from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import (
@@ -49,7 +61,8 @@ from tanager.learning.answering import Answering, Current, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.contest import Contest
-from tanager.learning.explaining import explain
+from tanager.learning.explaining import explain, explain_rows_of
+from tanager.learning.explanations import Explanations
 from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
 from tanager.learning.merge import add_memory, merge_memories
@@ -76,7 +89,7 @@ class CountsClassifier(Classifier):
     """
 
     smoothing: float | Estimate | str | None = 1.0
-    unseen: Unseen = "ignore"
+    unseen: UnseenOption = "ignore"
     cost_matrix: ArrayLike | None = None
     class_weight: PerClass | None = None
     priors: PerClass | None = None
@@ -334,6 +347,13 @@ class CountsClassifier(Classifier):
         return self._answers(fresh=True).view.form
 
     @property
+    def knows_structure(self) -> bool:
+        """Whether the structure for all rows is learned already, so that asking for it costs nothing."""
+        warm = self._warm_up
+        counted = warm is None or warm.counted == warm.n_rows
+        return self.knows_columns and counted and self._answering.is_current(self, fresh=True)
+
+    @property
     def view_(self) -> View:
         """The structure bound to the counts, before options lay anything around it."""
         self.check_fitted()
@@ -542,10 +562,10 @@ class CountsClassifier(Classifier):
         codes: np.ndarray,
         labels: np.ndarray,
         schema: Schema,
-        classes: Any,
+        classes: Sequence[Any] | np.ndarray,
         *,
         target: str | None = None,
-        sample_weight: Any = None,
+        sample_weight: WeightsLike | None = None,
     ) -> Self:
         """``fit`` from rows that are encoded already, so that many classifiers share the work of encoding.
 
@@ -774,7 +794,7 @@ class CountsClassifier(Classifier):
 
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing.
 
         Parameters
@@ -1051,16 +1071,44 @@ class CountsClassifier(Classifier):
         weights, seconds = check_weights(sample_weight, len(codes)), check_times(times, len(codes))
         return Block(codes, labels, weights, seconds, self._numbers(X))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
-        """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
+    def explain(
+        self,
+        X: Row | TableLike,
+        answer: Label | None = None,
+        against: Label | None = None,
+        *,
+        contrast: tuple[Label, Label] | None = None,
+    ) -> Explanation | Explanations:
+        """Why rows get their answers: log-odds of every column, adding up to those of the answer.
 
-        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
-        where ``against`` is the predicted class itself, the next one is explained.
+        By default the predicted class is set against the most probable other; where ``against`` is the predicted class
+        itself, the next one is explained.
 
         Parameters
         ----------
-        row : dict or table of one row
-            What to explain.
+        X : row or table
+            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+        contrast : pair of labels, default=None
+            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
+
+        Returns
+        -------
+        Explanation or Explanations
+            The parts of the answer of one row, which can be printed; those of several rows, worked out together.
+        """
+        return explain(self, X, answer, against, contrast)
+
+    def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
+        """``explain`` for a table of any number of rows, one among them.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain.
         answer : object, default=None
             The class to explain. None: the predicted one.
         against : object, default=None
@@ -1068,10 +1116,25 @@ class CountsClassifier(Classifier):
 
         Returns
         -------
-        Explanation
-            The parts of the answer; print it.
+        Explanations
+            What every column adds in every row.
         """
-        return explain(self, row, answer, against)
+        return explain_rows_of(self, X, answer, against)
+
+    def reasons_of(self, query: Query) -> dict[str, Any]:
+        """Further fields of the ``Explanation`` of one row.
+
+        Parameters
+        ----------
+        query : Query
+            One encoded row.
+
+        Returns
+        -------
+        dict
+            ``path`` or ``rule``; nothing where there is neither.
+        """
+        return {}
 
     # --- forgetting, merging, counts from elsewhere -------------------------------------------------------------
 
@@ -1114,7 +1177,7 @@ class CountsClassifier(Classifier):
         self._recutting = None  # and so would those that new cut points are learned from
         return self
 
-    def advance(self, time: Any) -> Self:
+    def advance(self, time: Time) -> Self:
         """Let time pass without a row: what fades by time fades, and rows that are too old leave.
 
         Learning does this by itself; before an answer that comes long after the last row it is worth asking for.

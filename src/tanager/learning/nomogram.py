@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.block import Query
+from tanager.encoding.typing import Label
 from tanager.errors import DataError, OptionError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import classes_of
 from tanager.scoring.forms import ProductOfSums
+from tanager.shortcuts import public
 
 Parents = Mapping[int, tuple[int, ...]]  # of every column that depends on the class, beside the class
 
@@ -65,6 +67,10 @@ class Nomogram:
         x = self.total if total is None else total
         return 1.0 / (1.0 + exp(-x)) if x >= 0 else exp(x) / (1.0 + exp(x))
 
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_nomogram``."""
+        return public("plot_nomogram")(self, path=path, **options)
+
     def __str__(self) -> str:
         lines = [f"{self.answer!r} rather than {self.against!r}: prior {self.prior:+.4f}, total {self.total:+.4f}"]
         for axis in self.axes:
@@ -78,7 +84,10 @@ class Nomogram:
 
 
 def nomogram(
-    model: CountsClassifier, row: Mapping[str, Any] | None = None, answer: Any = None, against: Any = None
+    model: CountsClassifier,
+    row: Mapping[str, Any] | None = None,
+    answer: Label | None = None,
+    against: Label | None = None,
 ) -> Nomogram:
     """A model as a nomogram: an axis for every column, with what each value adds to the log-odds of an answer.
 

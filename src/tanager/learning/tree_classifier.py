@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +19,6 @@ from tanager.learning.leaves import LeafMaker, check_leaf
 from tanager.learning.part_scorer import PartScorer, kept_block
 from tanager.learning.rows import KeptRows
 from tanager.learning.tree_node import TreeNode
-from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, naive
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
@@ -172,15 +171,13 @@ class TreeClassifier(CountsClassifier):
         sums = np.bincount(block.labels, weights, minlength=len(self.classes_))
         return dict(zip(self.classes_.tolist(), sums.tolist(), strict=True))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
-        """Why a row gets its answer: the path to its leaf, and the log-odds that the leaf finds in every column.
+    def reasons_of(self, query: Query) -> dict[str, Any]:
+        """The path of a row that is explained to its leaf.
 
-        Where a row goes to several leaves, because a value is missing, their log-odds are shared out by what each has
-        to say in the answer.
+        Where it goes to several leaves, because a value is missing, their log-odds are shared out by what each has to
+        say in the answer.
         """
-        found = super().explain(row, answer, against)
-        query = self.encode([row] if isinstance(row, dict) else row)
-        return replace(found, path=self.path_of(self._tree, query))
+        return {"path": self.path_of(self._tree, query)}
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the tree; see ``tanager.plot_tree``."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Schema
-from tanager.encoding.typing import Columns
+from tanager.encoding import Columns, Schema
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.gaussian_option import one_parent

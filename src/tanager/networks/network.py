@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -9,16 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tanager.counts.sample import Sample
+from tanager.encoding.typing import Seed, TableLike
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
+from tanager.labelled import LabelledTable
 from tanager.networks import estimation, graph, inference, likelihood, most_probable, propagation, questions, sampling
 from tanager.networks import sensitivity as sensitivities
+from tanager.networks.display import is_quickly_drawn, network_html
 from tanager.networks.evidence import Evidence, SoftEvidence
 from tanager.networks.tables import LockedRows, checked_table, checked_values
 from tanager.networks.values import values_from_plain, values_to_plain
 from tanager.shortcuts import public
 
 Arc = tuple[str, str]  # parent, child
-MOST_SHOWN = 150  # variables of a network that a notebook draws without being asked
 
 
 class Pattern(NamedTuple):
@@ -213,6 +217,36 @@ class Network:
     def tables(self) -> Mapping[str, np.ndarray]:
         """P(variable | parents) for each variable with a table: one axis per parent, then that of the variable."""
         return MappingProxyType(self._tables)
+
+    def cpt(self, name: str) -> LabelledTable:
+        """P(variable | parents) as a table with labels.
+
+        Parameters
+        ----------
+        name : str
+            The variable.
+
+        Returns
+        -------
+        LabelledTable
+            A line for each combination of values of the parents, and a column for each value of the variable.
+
+        Examples
+        --------
+        >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+        >>> network.with_tables({"grass": [[0.8, 0.2], [0.1, 0.9]]}).cpt("grass")
+        P(grass | rain)
+              grass
+        rain     dry     wet
+        no    0.8000  0.2000
+        yes   0.1000  0.9000
+        """
+        self.index(name)
+        self.require_tables([name])
+        return self._labelled(self._tables[name], (*self.parents(name), name), self.family(name))
+
+    def _labelled(self, numbers: np.ndarray, names: Iterable[str], title: str) -> LabelledTable:
+        return LabelledTable(numbers, {name: self._values[name] for name in names}, title)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a variable's table, whether it is known or not.
@@ -590,7 +624,7 @@ class Network:
         """
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
-    def log_likelihood(self, data: Any, *, target: str | None = None) -> float:
+    def log_likelihood(self, data: TableLike | Sample, *, target: str | None = None) -> float:
         """The natural log of P(data); in rows with missing cells, only complete families count.
 
         Parameters
@@ -608,7 +642,7 @@ class Network:
         self.require_tables(self.names)
         return likelihood.log_likelihood(self, data, target)
 
-    def conditional_log_likelihood(self, data: Any, target: str) -> float:
+    def conditional_log_likelihood(self, data: TableLike | Sample, target: str) -> float:
         """The sum over rows of log P(target | all other variables); factors with missing cells are left out.
 
         Parameters
@@ -656,6 +690,46 @@ class Network:
         """
         query = self._indices([variables] if isinstance(variables, str) else variables)
         return inference.posterior(self, query, Evidence.read(self, evidence, soft))
+
+    def probabilities(
+        self,
+        variables: str | Sequence[str],
+        evidence: Mapping[str, object] | None = None,
+        *,
+        soft: SoftEvidence | None = None,
+    ) -> LabelledTable:
+        """P(variables | evidence) as a table with labels; ``posterior`` has the same as an array.
+
+        Parameters
+        ----------
+        variables : str or sequence of str
+            The query variables.
+        evidence : mapping from name to value, default=None
+            The observed values.
+        soft : mapping from name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
+
+        Returns
+        -------
+        LabelledTable
+            One axis per variable, in the order given.
+
+        Examples
+        --------
+        >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+        >>> network = network.with_tables({"rain": [0.75, 0.25], "grass": [[0.8, 0.2], [0.1, 0.9]]})
+        >>> network.probabilities("rain", {"grass": "wet"})
+        P(rain | grass = wet)
+            no     yes
+        0.4000  0.6000
+        """
+        names = (variables,) if isinstance(variables, str) else tuple(variables)
+        known = [
+            *(f"{name} = {value}" for name, value in (evidence or {}).items()),
+            *(f"{name}?" for name in soft or ()),
+        ]
+        title = f"P({', '.join(names)} | {', '.join(known)})" if known else f"P({', '.join(names)})"
+        return self._labelled(self.posterior(names, evidence, soft=soft), names, title)
 
     def marginals(
         self,
@@ -822,14 +896,14 @@ class Network:
         return propagation.whole_junction(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles leave the tree out, which can be compiled again."""
-        return {name: part for name, part in self.__dict__.items() if name != "junction"}
+        """Copies and pickles leave out the tree and the drawing, which can be made again."""
+        return {name: part for name, part in self.__dict__.items() if name not in ("junction", "_drawing")}
 
     def _indices(self, names: str | Iterable[str] | None) -> list[int]:
         """The indices of some variables, or of all."""
         return [self.index(name) for name in ([names] if isinstance(names, str) else self if names is None else names)]
 
-    def sample(self, n: int, random_state: Any = None, as_: str = "table") -> Any:
+    def sample(self, n: int, random_state: Seed = None, as_: str = "table") -> Any:
         """Draw random rows.
 
         Parameters
@@ -934,7 +1008,7 @@ class Network:
         tables = "" if n == 0 else ", with tables" if n == len(self) else f", with {n} tables"
         return f"<Network of {len(self)} variable{'s' * (len(self) != 1)}{tables}: {shown}>"
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw it; see ``tanager.plot_network``.
 
         Parameters
@@ -968,9 +1042,16 @@ class Network:
         """
         return public("network_widget")(self, target, **options)
 
+    def _repr_html_(self) -> str:
+        return network_html(self)
+
     def _repr_svg_(self) -> str | None:
-        """What a notebook shows; None, and so the text, where it has very many variables."""
-        return public("network_svg")(self) if len(self) <= MOST_SHOWN else None
+        """The drawing, where a notebook becomes paper; None where it would take long."""
+        return self._drawing
+
+    @cached_property
+    def _drawing(self) -> str | None:  # a notebook asks for all kinds of displays
+        return public("network_svg")(self) if is_quickly_drawn(self) else None
 
     def text(self, **options: Any) -> str:
         """Draw it with characters, for a terminal; see ``tanager.network_text``.

@@ -16,7 +16,12 @@ from tanager.plot.figure import Path
 
 
 def plot_anytime(
-    models: Any, X: TableLike, y: LabelsLike, path: Path | None = None, *, title: str | None = None
+    models: AnytimeClassifier | Mapping[str, AnytimeClassifier],
+    X: TableLike,
+    y: LabelsLike,
+    path: Path | None = None,
+    *,
+    title: str | None = None,
 ) -> Any:
     """The error of anytime models by the number of super-parents used: naive Bayes at the left, all at the right.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,9 +18,9 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
     Parameters
     ----------
     rows : iterable of mappings
-        With ``name``, ``accuracy`` and ``log_loss``. ``baseline=True`` draws the bar in grey, and ``margin`` is half
-        the width of a confidence interval of the accuracy, drawn as whiskers. Other keys are ignored, so the rows of a
-        table can be passed as they are.
+        With ``name``, ``accuracy`` and ``log_loss``. ``baseline=True`` draws the bar in grey; ``margin`` and
+        ``log_loss_margin`` are half the widths of confidence intervals, drawn as whiskers. Other keys are ignored, so
+        the rows of a table can be passed as they are.
     path, title
         As in ``plot_network``.
 
@@ -34,12 +35,12 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
     figure = new_figure(9.0, tall + 1.05)
     left = 0.08 * max(len(str(row["name"])) for row in rows) + 0.3
     span = (9.0 - left - 0.9) / 2
-    margins = [float(row.get("margin") or 0.0) for row in rows]
+    margins, of_losses = ([float(row.get(key) or 0.0) for row in rows] for key in ("margin", "log_loss_margin"))
     spread = "the axis does not start at 0" + (", 95 % intervals" if any(margins) else "")
     for at, (key, label, colour, whiskers) in enumerate(
         [
             ("accuracy", f"accuracy ({spread})", "#8fbcdd", margins),
-            ("log_loss", "log loss (shorter is better)", "#e3a57f", [0.0] * len(rows)),
+            ("log_loss", "log loss (shorter is better)", "#e3a57f", of_losses),
         ]
     ):
         axes = add_panel(figure, left + at * (span + 0.5), 0.3, span, tall)
@@ -59,7 +60,7 @@ def _bars(
     ends: list[float] = []
     axes.barh(places, values, height=0.72, color=colours)
     for place, value, margin in zip(places, values, whiskers, strict=True):
-        end = min(value + margin, 1.0) if margin else value  # an accuracy ends at 1
+        end = min(value + margin, math.inf if floor else 1.0)  # an accuracy ends at 1
         if margin:
             axes.plot([value - margin, end], [place, place], color=INK, lw=1.1, solid_capstyle="butt")
         axes.text(end, place, f" {value:.4f}", va="center", fontsize=8, color=INK)

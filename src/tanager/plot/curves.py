@@ -19,12 +19,14 @@ from tanager.plot.figure import (
     add_title,
     new_figure,
     save_figure,
+    spread_apart,
     text_size,
 )
 
 _TALL, _WIDE = 3.4, 6.6  # inches of the curves
 _LANE = 0.2  # inches for the events of one model
 _LABEL = 0.17  # inches from one name to the next
+_WIDEST, _THINNEST = 3.6, 1.2  # points: the first curves are wider, so that they show beneath those that hide them
 MANY = 30  # drifts, from which on their lines are thin
 _START = 0.02  # of the stream: the first values are guesses, and may lie outside the picture
 
@@ -84,8 +86,9 @@ def plot_curves(
     figure = new_figure(0.75 + _WIDE + right, low + _TALL + (0.55 if title else 0.25))
     axes = add_panel(figure, 0.75, low, _WIDE, _TALL)
     _mark(axes, drifts)
-    for name, curve in values.items():
-        axes.plot(rows, curve, styles[name], color=colours[name], lw=1.3, zorder=3, clip_on=True)
+    widths = np.linspace(min(_WIDEST, _THINNEST + 0.8 * (len(values) - 1)), _THINNEST, len(values)).tolist()
+    for (name, curve), width in zip(values.items(), widths, strict=True):
+        axes.plot(rows, curve, styles[name], color=colours[name], lw=width, zorder=3, clip_on=True)
     bottom, top = _window(rows, values, _START if along == "rows" else -1.0)
     axes.set_ylim(bottom, top)
     axes.set_xlim(0, rows[-1])
@@ -96,10 +99,22 @@ def plot_curves(
         axes.tick_params(labelbottom=False)
         axes = _lanes(figure, detected, colours, rows[-1])
         _mark(axes, drifts)
-    axes.set_xlabel(along + ("   (dashed: the stream changes)" if len(drifts) else ""), fontsize=9, color=INK)
+    axes.set_xlabel(along + _key(bool(len(drifts)), detected), fontsize=9, color=INK)
     axes.xaxis.set_major_formatter(lambda row, at: _short(row))
     add_title(figure, title)
     return save_figure(figure, path)
+
+
+def _key(drifts: bool, detected: Mapping[str, Sequence[tuple[int, str]]]) -> str:
+    """What dashed lines and ticks are."""
+    warned = any(what == "warning" for own in detected.values() for _, what in own)
+    known = {
+        "dashed: the stream changes": drifts,
+        "ticks: a model notices a change, once enough rows speak for it": bool(detected),
+        "pale: a warning": warned,
+    }
+    words = [text for text, there in known.items() if there]
+    return f"   ({'; '.join(words)})" if words else ""
 
 
 def _mark(axes: Any, drifts: Sequence[int]) -> None:
@@ -128,13 +143,8 @@ def _name_ends(
     last = np.array([curve[-1] if np.isfinite(curve[-1]) else bottom for curve in curves])
     order = np.argsort(-last, kind="stable")
     step = _LABEL / _TALL * span
-    places = np.minimum(last[order], top - 0.3 * step)
-    for at in range(1, len(places)):
-        places[at] = min(places[at], places[at - 1] - step)
-    lowest = bottom + 0.3 * step
-    for at in range(len(places) - 1, -1, -1):  # and back, where they would fall off the picture
-        places[at] = max(places[at], lowest + step * (len(places) - 1 - at))
-    for at, place in zip(order.tolist(), places.tolist(), strict=True):
+    places = spread_apart(last[order].tolist(), step, bottom + 0.3 * step, top - 0.3 * step)
+    for at, place in zip(order.tolist(), places, strict=True):
         kwargs = {"va": "center", "fontsize": 9, "color": colours[at], "clip_on": False}
         axes.text(end * 1.012, place, texts[at], **kwargs)
 

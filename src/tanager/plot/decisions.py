@@ -11,7 +11,7 @@ from tanager.plot.component_layout import Point
 from tanager.plot.figure import INK, Path, add_title, figure_in_inches, save_figure
 from tanager.plot.layers import layered
 from tanager.plot.legend import Legend
-from tanager.plot.shapes import EDGE, ArcStyle, ShapeDrawer, box_size, wrapped
+from tanager.plot.shapes import EDGE, ArcStyle, ShapeDrawer, box_size, wrapped_apart
 
 MARGIN, HEAD = 0.3, 0.55  # inches
 FILLS = {"chance": "#e3edf5", "decision": "#fbe3c8", "utility": "#dcefdc"}
@@ -24,7 +24,7 @@ KNOWN = ArcStyle("#c2571a", "known to the decision", "--")
 DEPENDS = ArcStyle("#6b7680", "depends on")
 
 
-def plot_decisions(diagram: Any, path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_decisions(diagram: DecisionNetwork, path: Path | None = None, *, title: str | None = None) -> Any:
     """Draw an influence diagram: chance nodes as ovals, decisions as boxes, utilities as diamonds.
 
     Dashed arcs lead to decisions, from what is known when they are made.
@@ -56,7 +56,7 @@ def plot_decisions(diagram: Any, path: Path | None = None, *, title: str | None 
     """
     if not isinstance(diagram, DecisionNetwork):
         raise OptionError(f"{type(diagram).__name__} is no DecisionNetwork. Draw networks with plot_network.")
-    labels = {name: wrapped(name) for name in diagram.names}
+    labels = wrapped_apart(diagram.names)
     sizes = {name: _size(label, diagram.kind(name)) for name, label in labels.items()}
     layout = layered(sizes, diagram.arcs)
     legend = Legend().heading("oval: chance").heading("box: decision").heading("diamond: utility")
@@ -109,12 +109,12 @@ def _to_edges(
 ) -> list[Point]:
     """An arc between boxes, with its ends on the edges of what is drawn in these boxes."""
     ends = [
-        _on_edge(points[at], diagram.kind(name), places[name], sizes[name]) for at, name in ((0, arc[0]), (-1, arc[1]))
+        on_edge(points[at], diagram.kind(name), places[name], sizes[name]) for at, name in ((0, arc[0]), (-1, arc[1]))
     ]
     return [ends[0], *points[1:-1], ends[1]]
 
 
-def _on_edge(point: Point, kind: str, middle: Point, size: Point) -> Point:
+def on_edge(point: Point, kind: str, middle: Point, size: Point) -> Point:
     """The point straight above or below on the edge of a shape; ``point`` is on the edge of its box."""
     aside = min(2 * abs(point[0] - middle[0]) / size[0], 1.0)
     share = {"chance": math.sqrt(1 - aside**2), "decision": 1.0, "utility": 1 - aside}[kind]

@@ -27,6 +27,18 @@ FEW = 20  # children of the class, up to which their arcs are drawn one by one
 MAX_CELLS = 10**6  # of a table of counts that the sign of an arc is computed from
 SAMPLED = 100_000  # rows, if the tables of a network are too wide for exact inference
 _BIN = re.compile(r"[(\[].*,.*[)\]]")  # how a schema describes the bins of a number column
+# Pairs of values that have an order though they are text, the lower one first.
+_NO_AND_YES = (
+    ("no", "yes"),
+    ("n", "y"),
+    ("false", "true"),
+    ("f", "t"),
+    ("0", "1"),
+    ("off", "on"),
+    ("low", "high"),
+    ("absent", "present"),
+    ("negative", "positive"),
+)
 
 
 class Strength(NamedTuple):
@@ -273,11 +285,13 @@ def _concordance(cells: np.ndarray) -> np.ndarray:
 
 
 def _ordered(values: Sequence[object]) -> list[int] | None:
-    """Places of the values from low to high: of numbers, bins, and of two values by name; others have no order."""
+    """Places of the values from low to high: of numbers, bins, and of yes and no; other text has no order."""
     places = range(len(values))
     numbers = [value for value in values if isinstance(value, int | float)]  # of any size, as they are
     if len(numbers) == len(values):
         return sorted(places, key=numbers.__getitem__)
     if all(isinstance(value, str) and _BIN.fullmatch(value) for value in values):
         return list(places)
-    return sorted(places, key=lambda v: str(values[v])) if len(values) == 2 else None
+    words = [str(value).lower() for value in values]
+    low_to_high = next((pair for pair in _NO_AND_YES if set(pair) == set(words)), None)
+    return None if low_to_high is None else [words.index(word) for word in low_to_high]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from tanager.errors import OptionError
@@ -66,6 +67,20 @@ def add_title(figure: Any, title: str | None, top: float = 0.1) -> None:
     """Write the title, ``top`` inches below the upper edge."""
     if title:
         figure.suptitle(title, y=1 - top / figure.get_figheight(), fontsize=12, color=INK, va="top")
+
+
+def spread_apart(places: Sequence[float], step: float, low: float, high: float) -> list[float]:
+    """Places from the highest to the lowest, moved apart to at least ``step``, and kept within bounds if there is room.
+
+    >>> spread_apart([5.0, 4.9, 1.0], step=1.0, low=0.0, high=5.0)
+    [5.0, 4.0, 1.0]
+    """
+    out = [min(place, high) for place in places]
+    for at in range(1, len(out)):
+        out[at] = min(out[at], out[at - 1] - step)
+    for at in range(len(out) - 1, -1, -1):  # and back, where they would fall off the picture
+        out[at] = max(out[at], low + step * (len(out) - 1 - at))
+    return out
 
 
 def save_figure(figure: Any, path: Path | None) -> Any:

@@ -10,7 +10,7 @@ from tanager.plot.figure import Path
 from tanager.streams.half_lives import HalfLives
 
 
-def plot_half_lives(model: Any, path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_half_lives(model: HalfLives, path: Path | None = None, *, title: str | None = None) -> Any:
     """Draw the weight of every half-life along the stream: which memory was believed when.
 
     Parameters

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tanager.plot.figure import COLOURS, FAINT, INK, Path, add_panel, add_title, new_figure, save_figure
+from tanager.plot.figure import COLOURS, FAINT, INK, Path, add_panel, add_title, new_figure, save_figure, spread_apart
 
 _WIDE, _TALL, _GAP = 5.6, 2.2, 0.35  # inches of a panel
+_LABEL = 0.15  # inches from one name to the next
 _LATENCIES = {"p50_ms": "half", "p90_ms": "90 %", "p99_ms": "99 %", "max_ms": "all"}
 
 
@@ -47,28 +49,41 @@ def _latencies(axes: Any, lines: Sequence[Mapping[str, Any]]) -> None:
     """A line per percentile, pale for the quicker ones, named at its end."""
     from matplotlib.ticker import LogLocator
 
-    for at, (key, text) in enumerate(_LATENCIES.items()):
-        alpha = 0.4 + 0.2 * at
-        values = [line[key] for line in lines]
+    for at, key in enumerate(_LATENCIES):
         style = ":" if key == "max_ms" else "-"
-        axes.plot(*_points(lines, key), style, marker="o", ms=3, color=COLOURS[0], lw=1.3, alpha=alpha)
-        if values[-1] == values[-1]:
-            axes.annotate(
-                text,
-                (lines[-1]["rate"], values[-1]),
-                xytext=(8, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8,
-                color=COLOURS[0],
-                alpha=alpha,
-                annotation_clip=False,
-            )
+        axes.plot(*_points(lines, key), style, marker="o", ms=3, color=COLOURS[0], lw=1.3, alpha=_shade(at))
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(lambda value, at: f"{value:g}")
     axes.yaxis.set_minor_formatter(lambda value, at: "")
     axes.set_ylabel("latency, ms", fontsize=9, color=INK)
+    _name_ends(axes, lines[-1])
+
+
+def _shade(at: int) -> float:
+    return 0.4 + 0.2 * at
+
+
+def _name_ends(axes: Any, last: Mapping[str, Any]) -> None:
+    """Names of the percentiles beside their last points, moved apart where they would touch."""
+    known = [at for at, key in enumerate(_LATENCIES) if last[key] == last[key]]
+    known.sort(key=lambda at: -float(last[list(_LATENCIES)[at]]))
+    low, high = (math.log10(bound) for bound in axes.get_ylim())
+    ends = [math.log10(last[list(_LATENCIES)[at]]) for at in known]
+    places = spread_apart(ends, _LABEL / _TALL * (high - low), low, high)
+    for at, place in zip(known, places, strict=True):
+        axes.annotate(
+            list(_LATENCIES.values())[at],
+            (1.0, (place - low) / (high - low)),
+            xycoords="axes fraction",
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=COLOURS[0],
+            alpha=_shade(at),
+            annotation_clip=False,
+        )
 
 
 def _curve(axes: Any, lines: Sequence[Mapping[str, Any]], name: str, colour: str) -> None:

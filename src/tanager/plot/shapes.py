@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from tanager.plot.component_layout import Point
@@ -88,6 +90,24 @@ def box_size(label: str, *, bold: bool = False) -> Point:
     """Width and height of a box that a label fits in."""
     width, height = text_size(label, _SIZE, bold=bold)
     return max(width + 0.2, 0.4), height + 0.12
+
+
+def wrapped_apart(names: Iterable[str]) -> dict[str, str]:
+    """All names in short lines; of long ones that would look alike, what they begin with alike is left out.
+
+    >>> long = "a_long_beginning_that_all_of_these_names_have_in_common"
+    >>> list(wrapped_apart([f"{long}_{i}_and_an_end_in_common" for i in (1, 2)]).values())
+    ['...1_and_an_\\nend_in_common', '...2_and_an_\\nend_in_common']
+    """
+    names = list(names)
+    labels = {name: wrapped(name) for name in names}
+    for label in [label for label, n in Counter(labels.values()).items() if n > 1]:
+        alike = [name for name in names if labels[name] == label]
+        start = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*alike, strict=False)))
+        while start > 0 and alike[0][start - 1].isalnum():  # back to where a word begins
+            start -= 1
+        labels |= {name: wrapped(f"...{name[start:]}") for name in alike}
+    return labels
 
 
 def wrapped(name: str, width: int = 14, most: int = 18) -> str:

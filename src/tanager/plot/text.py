@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tanager.networks.network import Arc
+from tanager.learning.classifier import Classifier
+from tanager.networks.network import Arc, Network
 from tanager.plot.drawable import DrawableNetwork, Information, drawable_networks
+from tanager.structure.learner import LearnedNetwork
 
 
 class _Marks(NamedTuple):
@@ -23,7 +25,7 @@ _ASCII = _Marks("|- ", "`- ", "|  ", "   ", "<-", "...")
 
 
 def network_text(
-    what: Any,
+    what: Network | LearnedNetwork | Classifier,
     *,
     target: str | None = None,
     information: Information = None,

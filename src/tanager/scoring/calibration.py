@@ -19,6 +19,7 @@ from tanager import saved
 from tanager.counts.block import Block, Query
 from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
+from tanager.scoring.explain_rows import Explained, explain_rows
 from tanager.scoring.newton import least
 from tanager.scoring.scorer import Scorer
 
@@ -190,6 +191,12 @@ class Calibrated:
         power, offsets = self.calibration.power, self.offsets()
         own = float(offsets[answer] - offsets[against])
         return power * prior + own, [(column, parents, power * value) for column, parents, value in parts]
+
+    def explain_rows(self, query: Query, answer: np.ndarray, against: np.ndarray) -> Explained:
+        """The same for many rows."""
+        prior, columns = explain_rows(self.inner, query, answer, against)
+        power, offsets = self.calibration.power, self.offsets()
+        return power * prior + offsets[answer] - offsets[against], power * columns
 
 
 def log_factors(view: View) -> np.ndarray:

@@ -13,6 +13,7 @@ from tanager import saved
 from tanager.counts.block import Block, Query
 from tanager.errors import OptionError, check_option, is_number
 from tanager.scoring.explain import PartList
+from tanager.scoring.explain_rows import Explained, differences
 from tanager.scoring.forms import ProductOfSums
 from tanager.scoring.parameters import (
     Cells,
@@ -86,6 +87,12 @@ class Discriminative:
         """Every column adds the numbers of its family."""
         prior = self.parameters.prior_of(self.view)
         return float(prior[answer] - prior[against]), self.parameters.parts(query.codes[0], answer, against)
+
+    def explain_rows(self, query: Query, answer: np.ndarray, against: np.ndarray) -> Explained:
+        """The same for many rows."""
+        prior = self.parameters.prior_of(self.view)
+        columns = differences(self.parameters.logs_by_column(query.codes), answer, against)
+        return prior[answer] - prior[against], columns
 
     def network_tables(self, target: str) -> dict[str, np.ndarray]:
         """Tables of a network, the class as the first parent, that gives our answers to rows without gaps; or none."""

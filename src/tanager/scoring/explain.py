@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager.counts.block import Query
+from tanager.scoring.display import explanation_html
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums, SumOfProducts
+from tanager.shortcuts import public
 
 if TYPE_CHECKING:
     from tanager.scoring.view import View
@@ -40,7 +42,7 @@ class Part:
     log_odds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The log-odds of an answer against another class, and where they come from.
 
@@ -66,6 +68,13 @@ class Explanation:
             total[part.column] = total.get(part.column, 0.0) + part.log_odds
         return dict(sorted(total.items(), key=lambda item: -abs(item[1])))
 
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
+
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_explanation``."""
+        return public("plot_explanation")(self, path, **options)
+
     def __str__(self) -> str:
         names = {column: f"{column} = {self.values[column]}" for column in self.columns}
         width = max([len("prior"), *map(len, names.values())])
@@ -81,6 +90,8 @@ class Explanation:
             lines.append(f"  {'prior':<{width}}  {self.prior:+8.4f}")
         lines += [f"  {names[column]:<{width}}  {value:+8.4f}" for column, value in self.columns.items()]
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def explain_row(view: View, query: Query, answer: int, against: int) -> tuple[float, PartList]:

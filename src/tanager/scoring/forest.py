@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from tanager.counts.block import Block, Query
 from tanager.errors import ModelFileError
 from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
+from tanager.scoring.explain_rows import Explained, differences
 from tanager.scoring.view import View
 
 MOST_WEIGHT = 1e30  # of a factor in a file; logs times it stay finite
@@ -130,7 +131,19 @@ class ForestScorer:
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Log-odds of the prior, and of every column: the sum over all families in which it is the child."""
-        prior, parts = self.prior(), list[tuple[int, tuple[int, ...], float]]()
+        prior = self.prior()
+        parts = [(column, (), float(logs[0, answer] - logs[0, against])) for column, logs in self._by_column(query)]
+        return float(prior[answer] - prior[against]), list(parts)
+
+    def explain_rows(self, query: Query, answer: np.ndarray, against: np.ndarray) -> Explained:
+        """The same for many rows."""
+        prior, columns = self.prior(), np.zeros((*query.codes.shape, answer.shape[1]))
+        for column, logs in self._by_column(query):
+            columns[:, column] = differences(logs, answer, against)
+        return prior[answer] - prior[against], columns
+
+    def _by_column(self, query: Query) -> Iterator[tuple[int, np.ndarray]]:
+        """For every column what the families add to the logs of the classes in which it is the child."""
         starts = self.kernel.table_starts(self.n_classes)
         for column in np.unique(self.forest.families[:, 1]).tolist():
             which = self.forest.families[:, 1] == column
@@ -143,10 +156,9 @@ class ForestScorer:
                 self.forest.prior,
             ).kernel()
             tables = np.concatenate([self.tables[starts[f] : starts[f + 1]] for f in np.flatnonzero(which).tolist()])
-            out = np.empty((1, self.n_classes))
+            out = np.empty((len(query), self.n_classes))
             only.score(slots_of(query.codes, self.n_values), tables, self.n_classes, out)
-            parts.append((column, (), float(out[0, answer] - out[0, against])))
-        return float(prior[answer] - prior[against]), parts
+            yield column, out
 
     def to_arrays(self, *, with_tables: bool) -> dict[str, np.ndarray]:
         """For a model file; the tables where rows have come since they were made."""

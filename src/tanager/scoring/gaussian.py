@@ -8,6 +8,7 @@ from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.scoring.explain import PartList
+from tanager.scoring.explain_rows import Explained, differences, explain_rows
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 
@@ -76,6 +77,17 @@ class Gaussian:
             density = self.moments.log_ratios(alone)[0][0]
             parts.append((i, (), float(density[answer] - density[against])))
         return prior, parts
+
+    def explain_rows(self, query: Query, answer: np.ndarray, against: np.ndarray) -> Explained:
+        """The same for many rows; a missing number adds nothing."""
+        prior, columns = explain_rows(self.inner, query, answer, against)
+        numbers = _numbers(query)
+        continuous = [i for i, column in enumerate(self.counts.schema.columns) if column.kind == "continuous"]
+        for at, i in enumerate(continuous):
+            alone = np.full_like(numbers, np.nan)
+            alone[:, at] = numbers[:, at]
+            columns[:, i] += differences(self.moments.log_ratios(alone)[0], answer, against)
+        return prior, columns
 
 
 def _numbers(query: Query) -> np.ndarray:

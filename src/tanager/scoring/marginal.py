@@ -9,6 +9,7 @@ import numpy as np
 from tanager.counts.block import Block, Query
 from tanager.errors import DataWarning, SchemaMismatch, check_option
 from tanager.scoring.explain import PartList
+from tanager.scoring.explain_rows import Explained, one_by_one
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.modes import Modes
 from tanager.scoring.scorer import Scorer
@@ -78,6 +79,14 @@ class Marginal:
             return float(odds[-1]), []
         parents = [tuple(j for j in families.get(i, ()) if not gone[j]) for i in order]
         return float(odds[0]), list(zip(order, parents, steps.tolist(), strict=True))
+
+    def explain_rows(self, query: Query, answer: np.ndarray, against: np.ndarray) -> Explained:
+        """The same for many rows; only those with gaps one by one."""
+        prior, columns = self.view.explain_rows(query, answer, against)
+        gaps = self._gaps(query.codes)
+        if gaps.any():
+            prior[gaps], columns[gaps] = one_by_one(self, query.part(gaps), answer[gaps], against[gaps])
+        return prior, columns
 
     def _gaps(self, codes: np.ndarray) -> np.ndarray:
         """The rows with missing cells; a column without values has nothing to sum over."""

@@ -7,6 +7,7 @@ import numpy as np
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.scoring.explain import PartList
+from tanager.scoring.explain_rows import Explained, explain_rows
 from tanager.scoring.view import View
 
 
@@ -59,3 +60,7 @@ class Modes:
         """As the filled row is explained."""
         view = self._filled()
         return view.explain(Query(self._fill(query.codes)), answer, against)
+
+    def explain_rows(self, query: Query, answer: np.ndarray, against: np.ndarray) -> Explained:
+        """The same for many rows."""
+        return explain_rows(self._filled(), Query(self._fill(query.codes)), answer, against)

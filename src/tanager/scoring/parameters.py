@@ -237,6 +237,16 @@ class Parameters:
                 out.append((child, present, float(numbers[answer] - numbers[against])))
         return out
 
+    def logs_by_column(self, codes: np.ndarray) -> np.ndarray:
+        """What every column of every row adds to the log of every class; 0 where it is missing."""
+        tables = self.tables
+        slot = np.minimum(codes, tables.n_codes)
+        out = np.zeros((*codes.shape, len(self.prior)))
+        for t, (child, parents) in enumerate(zip(tables.form.child, tables.form.parents, strict=True)):
+            there = slot[:, child] < tables.n_codes[child]
+            out[there, child] += tables.of_term(self.cells, t)[tuple(slot[there][:, [*parents, child]].T)]
+        return out
+
     def probabilities(self) -> tuple[np.ndarray, dict[int, np.ndarray]]:
         """P(y), and P(x_i | parents, y) as (parents, values, classes) per column, with the same answers to full rows.
 

@@ -10,6 +10,7 @@ from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, check_option, is_number
 from tanager.scoring.explain import PartList
+from tanager.scoring.explain_rows import Explained, explain_rows
 from tanager.scoring.scorer import Scorer
 
 
@@ -55,3 +56,7 @@ class Subsumption:
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """The explanation without the values that are left out."""
         return self.inner.explain(Query(self.resolved(query.codes), query.numbers), answer, against)
+
+    def explain_rows(self, query: Query, answer: np.ndarray, against: np.ndarray) -> Explained:
+        """The same for many rows."""
+        return explain_rows(self.inner, Query(self.resolved(query.codes), query.numbers), answer, against)

@@ -15,6 +15,7 @@ from tanager.counts.estimates import BackOff, Estimate, LearnedBackOff
 from tanager.counts.forgetting import Steps
 from tanager.counts.joint import JointCounts
 from tanager.scoring.explain import PartList, explain_row
+from tanager.scoring.explain_rows import Explained, explain_view
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums, StagedSum, SumOfProducts
 
 Queue = tuple[np.ndarray, np.ndarray, np.ndarray]  # codes, labels and raw weights of rows that will leave the counts
@@ -304,6 +305,10 @@ class View:
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Log-odds of the prior, and those of every column and parent set, for one row."""
         return explain_row(self.in_terms(), query, answer, against)
+
+    def explain_rows(self, query: Query, answer: np.ndarray, against: np.ndarray) -> Explained:
+        """Log-odds of the prior and of every column, for many rows and pairs of classes."""
+        return explain_view(self, query, answer, against)
 
     def _compiles_left_out(self, codes: np.ndarray, labels: np.ndarray) -> bool:
         """Whether a cell less one row can be worked out beforehand, and is worth it.

@@ -26,7 +26,9 @@ from tanager.service import messages
 from tanager.service.access import Access, Headers
 from tanager.service.connections import ConnectionTable
 from tanager.service.controller import Controller
+from tanager.service.docs_page import docs_page
 from tanager.service.errors import ServiceError, from_decoder, from_library, quoted, suggestion
+from tanager.service.explaining import MOST_EXPLAINED, explain_rows
 from tanager.service.metrics import CONTENT_TYPE, Metrics
 from tanager.service.models import ServedModel
 from tanager.service.openapi import describe
@@ -43,7 +45,7 @@ WATCH_SECONDS = 1.0  # between checks of the model files
 
 LOGGED_PATH = 200  # characters of a path in the log
 
-JSON = b"application/json"
+JSON, HTML = b"application/json", b"text/html; charset=utf-8"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -99,19 +101,22 @@ class Service:
         self.handlers: dict[str, Handler] = {
             "predict": self.predict,
             "learn": self.learn,
+            "explain": self.explain,
             "models": self.models,
             "model": self.model,
             "reload": self.reload,
             "health": self.health,
             "prometheus": self.prometheus,
             "openapi": self.openapi,
+            "docs": self.docs,
         }
         self._learning = 0  # requests to learn that are not answered yet
         self._request_numbers = count()
         self._process_id = secrets.token_hex(4)  # makes request ids differ between runs
         self._tasks: list[asyncio.Task[None]] = []
         self._warned: dict[str, str] = {}  # what was last wrong with a model file
-        self._description = _encode(describe(self.routes, token=self.access.token is not None))
+        description = describe(self.routes, token=self.access.token is not None)
+        self._description, self._docs = _encode(description), docs_page(description).encode()
         self.app = self._make_app()
 
     def _make_app(self) -> Starlette:
@@ -162,6 +167,17 @@ class Service:
             self.metrics.count_learned(served.name, response.learned)
         return _encode(response)
 
+    async def explain(self, call: Call) -> bytes:
+        """Explain predictions."""
+        served, request = self._find(call.name), call.body
+        rows = request_rows(request, min(self.limits.rows, MOST_EXPLAINED))
+        if rows is None:
+            raise ServiceError("wrong_shape", 'there are no rows to explain: send "row" or "rows".')
+        await served.settle()
+        response = await asyncio.to_thread(explain_rows, served, rows, request)
+        self.queue.last_activity = time.perf_counter()
+        return _encode(response)
+
     async def models(self, call: Call) -> bytes:
         """List the models."""
         summaries = [await asyncio.to_thread(served.summary) for served in self.served.values()]
@@ -189,6 +205,10 @@ class Service:
     async def openapi(self, call: Call) -> bytes:
         """The description of all routes."""
         return self._description
+
+    async def docs(self, call: Call) -> bytes:
+        """The same as a page."""
+        return self._docs
 
     def _find(self, name: str | None) -> ServedModel:
         if name is None:
@@ -318,7 +338,7 @@ class Endpoint:
         self.handler = service.handlers[route.handler]
         self.fields = route.request.__struct_fields__ if route.request else ()
         self.decode = msgspec.json.Decoder(route.request).decode if route.request else None
-        self.content_type = JSON if route.handler != "prometheus" else CONTENT_TYPE
+        self.content_type = {"prometheus": CONTENT_TYPE, "docs": HTML}.get(route.handler, JSON)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -165,4 +165,5 @@ def is_cell(cell: object) -> bool:
 
 
 def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:].rstrip(".")
+    """Without a capital at the beginning, unless the word is all capitals (JSON), and without a full stop."""
+    return (text if text[1:2].isupper() else text[:1].lower() + text[1:]).rstrip(".")

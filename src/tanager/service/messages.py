@@ -36,6 +36,34 @@ class PredictRequest(Struct, forbid_unknown_fields=True):
     ids: list[Id] | None = None
 
 
+class WhatIf(Struct, forbid_unknown_fields=True):
+    """Ask which other values would turn the answer at the least cost.
+
+    ``wanted`` is the class to reach (any other where it is absent), ``columns`` those that may change (all of them),
+    ``fixed`` those that may not. ``costs`` says what it costs to change a column, instead of 1.
+    """
+
+    wanted: Label | None = None
+    columns: list[str] | None = None
+    fixed: list[str] = []
+    costs: dict[str, Annotated[float, Meta(gt=0)]] = {}
+    max_columns: Annotated[int, Meta(ge=1, le=4)] = 2
+
+
+class ExplainRequest(Struct, forbid_unknown_fields=True):
+    """Rows to explain, as in a prediction: the log-odds of ``answer`` against another class, shared out over columns.
+
+    ``answer`` is the predicted class where it is absent, ``against`` the most probable other.
+    """
+
+    row: Row | None = None
+    rows: Rows | None = None
+    columns: list[str] | None = None
+    answer: Label | None = None
+    against: Label | None = None
+    what_if: WhatIf | None = None
+
+
 class LearnRequest(Struct, forbid_unknown_fields=True):
     """Rows with their labels, or labels of remembered rows.
 
@@ -71,6 +99,51 @@ class PredictResponse(Struct):
     budget_us: float | None
     time_us: float
     complete: bool
+
+
+class ColumnEffect(Struct):
+    """What a column of a row adds to the log-odds; ``value`` is its value or bin. Null: infinite."""
+
+    column: str
+    value: Cell
+    log_odds: float | None
+
+
+class ChangeInfo(Struct):
+    """Other values for a row, and what the model then answers: ``values`` to send, ``shown`` for people.
+
+    ``gain`` is by how much the change raises the ``probability`` of its ``answer``, ``cost`` what all its columns cost.
+    """
+
+    values: Row
+    shown: dict[str, str]
+    answer: Label
+    probability: float
+    gain: float
+    cost: float
+
+
+class ExplainedRow(Struct, omit_defaults=True):
+    """Why a row gets its answer: ``prior`` and ``columns``, the largest first, add up to ``log_odds``.
+
+    ``changes``, where they were asked for, cost the same, and none that costs less turns the answer.
+    """
+
+    answer: Label
+    against: Label
+    probability: float
+    log_odds: float | None
+    prior: float | None
+    columns: list[ColumnEffect]
+    changes: list[ChangeInfo] | None = None
+
+
+class ExplainResponse(Struct):
+    """One explanation for every row."""
+
+    model: str
+    sequence: int
+    explanations: list[ExplainedRow]
 
 
 class LearnResponse(Struct):

@@ -181,7 +181,7 @@ class ServedModel:
         start = time.perf_counter()
         with self.store.lock:
             model, sequence = self.model, self.store.sequence
-            schema = self._schema()
+            schema = self.schema()
             rows.check_names(schema.name_set)
             try:
                 proba, used, complete = _predict(model, rows, schema.names, budget, members)
@@ -202,7 +202,8 @@ class ServedModel:
             complete=complete,
         )
 
-    def _schema(self) -> Schema:
+    def schema(self) -> Schema:
+        """The columns of the model; refused before it has learned."""
         if not has_learned(self.model):
             raise ServiceError("nothing_learned", f"{self.name} has learned nothing yet. POST rows to its learn path.")
         return self.model.encoder_.schema

@@ -12,7 +12,7 @@ from tanager.service.errors import CODES
 from tanager.service.messages import ErrorResponse
 from tanager.service.routes import RouteSpec
 
-_TEXT = {"/metrics": "text/plain"}
+_TEXT = {"/metrics": "text/plain", "/docs": "text/html"}
 _DEADLINE: dict[str, Any] = {
     "name": "X-Deadline",
     "in": "header",

@@ -26,6 +26,11 @@ def _predict(path: str) -> RouteSpec:
     return RouteSpec("POST", path, "predict", "Predict rows.", messages.PredictRequest, messages.PredictResponse)
 
 
+def _explain(path: str) -> RouteSpec:
+    summary = "Explain predictions, and say what would turn them."
+    return RouteSpec("POST", path, "explain", summary, messages.ExplainRequest, messages.ExplainResponse)
+
+
 def _learn(path: str) -> RouteSpec:
     summary = "Learn rows with labels, or labels of rows predicted before."
     return RouteSpec("POST", path, "learn", summary, messages.LearnRequest, messages.LearnResponse)
@@ -34,12 +39,14 @@ def _learn(path: str) -> RouteSpec:
 ROUTES = (
     _predict("/models/{name}/predict"),
     _learn("/models/{name}/learn"),
+    _explain("/models/{name}/explain"),
     RouteSpec("GET", "/models", "models", "List the models.", response=messages.ModelList),
     RouteSpec("GET", "/models/{name}", "model", "Describe one model.", response=messages.ModelInfo),
     RouteSpec("POST", "/models/{name}/reload", "reload", "Load a new model file.", response=messages.ReloadResponse),
     RouteSpec("GET", "/health", "health", "Whether the service is up.", response=messages.HealthResponse, public=True),
     RouteSpec("GET", "/metrics", "prometheus", "Metrics for Prometheus."),
     RouteSpec("GET", "/openapi.json", "openapi", "This description."),
+    RouteSpec("GET", "/docs", "docs", "The same, as a page to read."),
 )
 # Where only one model is served, requests need not name it.
-SINGLE_MODEL_ROUTES = (_predict("/predict"), _learn("/learn"))
+SINGLE_MODEL_ROUTES = (_predict("/predict"), _learn("/learn"), _explain("/explain"))

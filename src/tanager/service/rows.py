@@ -9,7 +9,7 @@ from typing import Any
 from tanager.encoding import Schema
 from tanager.encoding.schema import Column
 from tanager.service.errors import ServiceError, quoted, suggestion
-from tanager.service.messages import Cell, LearnRequest, PredictRequest, Row
+from tanager.service.messages import Cell, ExplainRequest, LearnRequest, PredictRequest, Row
 
 FEW_ROWS = 64  # up to here lists of cells become dicts; more of them are quicker column by column
 
@@ -99,7 +99,7 @@ def _refusal(column: Column, cell: Any, unseen: str) -> str:
     return ""
 
 
-def request_rows(request: PredictRequest | LearnRequest, max_rows: int) -> RequestRows | None:
+def request_rows(request: PredictRequest | LearnRequest | ExplainRequest, max_rows: int) -> RequestRows | None:
     """The rows of a request, in one of the three shapes; None where it has none."""
     if request.row is not None:
         if request.rows is not None or request.columns is not None:

@@ -17,7 +17,17 @@ from tanager.encoding import Column, Encoder, Schema, encode_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table, read_table
-from tanager.encoding.typing import Columns, LabelsLike, TableLike, TimesLike, Unseen, WeightsLike
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    UnseenOption,
+    WeightsLike,
+)
 from tanager.encoding.validation import is_weight, one_dimensional
 from tanager.encoding.values import Numbers, is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number, nearest
@@ -30,6 +40,7 @@ from tanager.streams.densities import DENSITIES, check_density, check_support, d
 from tanager.streams.rules import Event, PseudoClass, Rules, events_of, pseudo_classes_of, rules_of
 
 _PART = "evolving-"  # arrays of a model file
+ROWS_AT_ONCE = 1024  # that the kernel learns in one call
 _LEAST_START = 1e-12  # what always stays of a uniform start, as in the kernel
 
 
@@ -152,7 +163,7 @@ class EvolvingNaiveBayes(Classifier):
     p_min: float = 0.005
     similarity: str = "bhattacharyya"
     simplify: bool = True
-    unseen: Unseen = "ignore"
+    unseen: UnseenOption = "ignore"
     categorical: Columns | str | None = None
     numeric: Columns | None = None
     max_values: int = 1000
@@ -332,7 +343,7 @@ class EvolvingNaiveBayes(Classifier):
         y: LabelsLike | None = None,
         sample_weight: WeightsLike | None = None,
         times: TimesLike | None = None,
-        pseudo_classes: Any = None,
+        pseudo_classes: LabelsLike | None = None,
     ) -> Self:
         """Learn the rows of a table in their order, forgetting all that was learned before.
 
@@ -399,7 +410,11 @@ class EvolvingNaiveBayes(Classifier):
             pseudo, n_pseudo = _within_classes(self._given, batch.labels, batch.weights, len(self.classes_))
             self._kernel.learn_given(codes, numbers, batch.labels, pseudo, n_pseudo, batch.weights)
         else:
-            self._kernel.learn(codes, numbers, batch.labels, batch.weights)
+            # Some rows at a time: Ctrl-C is heard between two calls.
+            for at in range(0, len(codes), ROWS_AT_ONCE):
+                some = slice(at, at + ROWS_AT_ONCE)
+                weights = None if batch.weights is None else batch.weights[some]
+                self._kernel.learn(codes[some], numbers[some], batch.labels[some], weights)
 
     def _rows_to_learn(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Codes and numbers of rows; new values, and in dicts new names, are taken in."""
@@ -453,7 +468,7 @@ class EvolvingNaiveBayes(Classifier):
         table = self.validate_table(X, reset=False)
         return self.encoder_.encode(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""
         check_row(row, "learn_one")
         label = self.code_of(y) if self._goes_quickly(row, sample_weight) else None
@@ -597,7 +612,14 @@ class EvolvingNaiveBayes(Classifier):
         """Refused: two streams have no common order."""
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Any:
+    def explain(
+        self,
+        X: Row | TableLike,
+        answer: Label | None = None,
+        against: Label | None = None,
+        *,
+        contrast: tuple[Label, Label] | None = None,
+    ) -> Any:
         """Refused: several pseudo-classes make up a class, and their parts do not add up. Look at ``rules``."""
         raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
 

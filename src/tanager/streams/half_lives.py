@@ -9,6 +9,7 @@ Members and weights learn a row only after it was answered.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -20,14 +21,15 @@ from tanager.classifiers.aode import AODE
 from tanager.counts.forgetting import as_decay
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows
-from tanager.encoding.typing import LabelsLike, TableLike, TimesLike, WeightsLike
+from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
 from tanager.estimator import clone
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, as_labels, check_row
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.explaining import classes_of
+from tanager.learning.explaining import check_classes, classes_of, explain_any, explain_each
+from tanager.learning.explanations import Explanations
 from tanager.scoring.explain import Explanation, Part
 from tanager.shortcuts import public
 from tanager.streams.ladder import Ladder, Said, joined_rows
@@ -363,7 +365,7 @@ class HalfLives(Classifier):
                 answered = self._labels.for_late_answers(answered, labels, weights, self._known or names_of(given))
         return super().test_then_train(X, y, sample_weight, times, answered)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Answer one row, for the weights, and learn it."""
         check_row(row, "learn_one")
         if not self.started:
@@ -499,15 +501,43 @@ class HalfLives(Classifier):
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
         return self.model_.decide(proba) if self.has_learned else np.repeat(self.classes_[:1], len(proba))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
-        """Why a row gets its answer: log-odds of every column, those of each member times its weight.
+    def explain(
+        self,
+        X: Row | TableLike,
+        answer: Label | None = None,
+        against: Label | None = None,
+        *,
+        contrast: tuple[Label, Label] | None = None,
+    ) -> Explanation | Explanations:
+        """Why rows get their answers: log-odds of every column, those of each member times its weight.
 
         With "fixed-share" the member of the largest weight speaks. ``rule`` lists the weights.
 
         Parameters
         ----------
-        row : dict or table of one row
-            What to explain.
+        X : row or table
+            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+        contrast : pair of labels, default=None
+            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
+
+        Returns
+        -------
+        Explanation or Explanations
+            The parts of the answer of one row, which can be printed; those of several rows, worked out one by one.
+        """
+        return explain_any(self, X, answer, against, contrast, self._explain_one)
+
+    def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
+        """``explain`` for a table of any number of rows, one among them.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain.
         answer : object, default=None
             The class to explain. None: the predicted one.
         against : object, default=None
@@ -515,23 +545,23 @@ class HalfLives(Classifier):
 
         Returns
         -------
-        Explanation
-            The parts of the answer; print it.
+        Explanations
+            What every column adds in every row.
         """
+        return explain_each(self, X, answer, against, self._explain_one)
+
+    def _explain_one(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
         self.check_fitted()
-        proba = self.predict_proba([row] if isinstance(row, Mapping) else row)
-        if len(proba) != 1:
-            raise DataError(f"explain takes one row, got {len(proba)}. Explain them one by one.")
-        if len(self.classes_) < 2:
-            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
+        proba = self.predict_proba(row)
+        check_classes(self)
         chosen, rival = (self.classes_.tolist()[c] for c in classes_of(self, proba, answer, against))
         weights = self._pool.weights
         if len(weights) == 1 or self.mix == "fixed-share":
             weights = np.eye(len(weights))[int(np.argmax(weights))]
-        row = self._to_answer([row] if isinstance(row, Mapping) else row)
+        row = self._to_answer(row)
         seen: list[tuple[Any, Any]] = [(model, ladder.own(row)) for ladder in self._ladders for model in ladder.models]
         told = [
-            (weight, model.explain(_as_row(own), chosen, rival))
+            (weight, model.explain_rows(own, chosen, rival)[0])
             for weight, (model, own) in zip(weights.tolist(), seen, strict=True)
             if weight != 0.0
         ]
@@ -547,7 +577,7 @@ class HalfLives(Classifier):
             rule="weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items()),
         )
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw which half-life spoke when; see ``tanager.plot_half_lives``.
 
         Parameters
@@ -600,11 +630,6 @@ class HalfLives(Classifier):
             end = None if ladder is self._ladders[-1] else (at + 1) * size
             ladder.take_models(models[at * size : end])
         self._follow()
-
-
-def _as_row(X: Any) -> Any:
-    """A table of one row; one of columns by name, which would be taken for the row itself, as such a row."""
-    return {name: cells[0] for name, cells in X.items()} if isinstance(X, Mapping) else X
 
 
 def _decay(half_life: Any) -> Any:

@@ -16,12 +16,24 @@ from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.tables import Table, read_table
-from tanager.encoding.typing import Columns, LabelsLike, TableLike, TimesLike, Unseen, WeightsLike
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    UnseenOption,
+    WeightsLike,
+)
 from tanager.encoding.validation import is_weight
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.explaining import explain_any, explain_each
+from tanager.learning.explanations import Explanations
 from tanager.learning.leaves import LeafMaker, check_leaf
 from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
 from tanager.learning.stream import keep_for_warm_up, keep_provisional_row, provisional_row, rows_of_stage
@@ -96,7 +108,7 @@ class HoeffdingTree(Classifier):
     tie: float = 0.05
     leaf_answers: str = "adaptive"
     max_leaves: int = 1000
-    unseen: Unseen = "ignore"
+    unseen: UnseenOption = "ignore"
     cost_matrix: ArrayLike | None = None
     bins: BinsOption = "frequency"
     n_bins: int = 8
@@ -238,7 +250,7 @@ class HoeffdingTree(Classifier):
         if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         check_row(row, "learn_one")
         found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
@@ -338,15 +350,43 @@ class HoeffdingTree(Classifier):
 
         return node(self._followed().root)
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
-        """Why a row gets its answer: the path to its leaf, and the log-odds that its classifier finds in every column.
+    def explain(
+        self,
+        X: Row | TableLike,
+        answer: Label | None = None,
+        against: Label | None = None,
+        *,
+        contrast: tuple[Label, Label] | None = None,
+    ) -> Explanation | Explanations:
+        """Why rows get their answers: the path to a leaf, and the log-odds that its classifier finds in every column.
 
         Where the leaf answers with the shares of its classes, these are all there is to say.
 
         Parameters
         ----------
-        row : dict or table of one row
-            What to explain.
+        X : row or table
+            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+        contrast : pair of labels, default=None
+            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
+
+        Returns
+        -------
+        Explanation or Explanations
+            The parts of the answer of one row, which can be printed; those of several rows, worked out one by one.
+        """
+        return explain_any(self, X, answer, against, contrast, self._explain_one)
+
+    def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
+        """``explain`` for a table of any number of rows, one among them.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain.
         answer : object, default=None
             The class to explain. None: the predicted one.
         against : object, default=None
@@ -354,14 +394,15 @@ class HoeffdingTree(Classifier):
 
         Returns
         -------
-        Explanation
-            The parts of the answer; print it.
+        Explanations
+            What every column adds in every row.
         """
+        return explain_each(self, X, answer, against, self._explain_one)
+
+    def _explain_one(self, X: Any, answer: Any = None, against: Any = None) -> Explanation:
         self.check_fitted()
-        tree, X = self._followed(), [row] if isinstance(row, Mapping) else row
+        tree = self._followed()
         codes = self._codes(X)
-        if len(codes) != 1:
-            raise DataError(f"explain takes one row, got {len(codes)}. Explain them one by one.")
         node, path = tree.root, list[str]()
         while isinstance(node, Split):
             column, code = self.encoder_.schema.columns[node.column], int(codes[0, node.column])
@@ -371,7 +412,7 @@ class HoeffdingTree(Classifier):
         predicted = self.decide(proba).tolist()[0]
         if answer is None and against != predicted:
             answer = predicted
-        found = replace(tree.model_of(node).explain(X, answer, against), path=tuple(path))
+        found = replace(tree.model_of(node).explain_rows(X, answer, against)[0], path=tuple(path))
         if not tree.by_majority(node):
             return found
         own, other = (float(proba[0, self.class_codes[label]]) for label in (found.answer, found.against))

@@ -37,6 +37,7 @@ from tanager.streams.side_by_side import SideBySide, suits
 from tanager.streams.subspace import Subspace
 
 NONE = np.iinfo(np.uint16).max  # the code of a label that is none of the classes
+ROWS_AT_ONCE = 4096  # that all models answer and learn in one call
 
 
 @dataclass
@@ -336,6 +337,8 @@ class Ladder:
     def _next(self, block: Block, asked: Query | None) -> Said:
         """Answer and learn at least the first of these rows."""
         together = self._side_by_side()
+        some = slice(ROWS_AT_ONCE)  # Ctrl-C is heard between two calls
+        block, asked = block.part(some), None if asked is None else asked.part(some)
         run = None if together is None else together.run(block, asked)
         if run is not None and len(run[0]):
             judged, answers = run

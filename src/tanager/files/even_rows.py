@@ -1,0 +1,34 @@
+"""A sample of a file that is spread evenly over it, while it is read once."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from tanager.files.source import every
+
+
+class EvenRows:
+    """Every row, or every second, fourth, ... one, so that no more than a given number are kept."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.step, self.seen = most, 1, 0
+        self._parts: list[pa.Table] = []
+
+    def expect(self, n_rows: float) -> None:
+        """So many rows may come: no need to keep them all first. Half as many will do, should it be a bad guess."""
+        while self.most and n_rows / 2 > self.most * self.step:
+            self.step *= 2
+
+    def add(self, table: pa.Table) -> None:
+        """Keep some of these rows."""
+        if self.most == 0:
+            return
+        self._parts.append(every(table, self.step, -self.seen % self.step))
+        self.seen += table.num_rows
+        while sum(part.num_rows for part in self._parts) > self.most:
+            self._parts = [every(pa.concat_tables(self._parts), 2)]
+            self.step *= 2
+
+    def table(self) -> pa.Table:
+        """The rows kept."""
+        return pa.concat_tables(self._parts)

@@ -1,0 +1,151 @@
+"""Ctrl-C ends long work at once, and what was done until then is kept."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from tanager import A2DE, AODE, HalfLives, NaiveBayes
+from tanager.errors import Interrupted
+from tanager.evaluate import cross_validate, prequential
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals of a Unix system")
+
+
+def table(n_rows, n_columns, n_values=6):
+    rng = np.random.default_rng(0)
+    return rng.integers(0, n_values, (n_rows, n_columns)).astype(np.uint8), rng.integers(0, 3, n_rows)
+
+
+class Heard(Exception):
+    """Raised by a signal's handler, as KeyboardInterrupt is by that of Ctrl-C."""
+
+
+@pytest.fixture
+def signal_soon():
+    """A signal once long work has begun: its handler raises."""
+
+    def handler(number, frame):
+        raise Heard
+
+    before = signal.signal(signal.SIGALRM, handler)
+    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.05)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_kernel_that_answers_for_a_minute_hears_a_signal(signal_soon, n_jobs):
+    codes, labels = table(2000, 30)
+    model = A2DE(n_jobs=n_jobs).fit(codes, labels)
+    before = model.predict_proba(codes[:10])
+    many = np.repeat(codes, 500, axis=0)
+    signal_soon()
+    with pytest.raises(Heard):
+        model.predict_proba(many)
+    np.testing.assert_array_equal(model.predict_proba(codes[:10]), before)
+
+
+def test_counting_that_is_interrupted_has_counted_nothing(signal_soon):
+    codes, labels = table(2000, 16, 4)
+    counts = A2DE().fit(codes, labels).counts_
+    before = counts.copy()
+    many, of_many = np.repeat(codes, 2000, axis=0), np.repeat(labels, 2000).astype(np.uint16)
+    signal_soon()
+    with pytest.raises(Heard):
+        counts.update(many, of_many)
+    assert counts == before
+
+
+def test_a_stream_that_is_interrupted_is_heard_between_rows(signal_soon):
+    codes, labels = table(200_000, 30)
+    signal_soon()
+    with pytest.raises(Heard):
+        HalfLives().fit(codes, labels)
+
+
+def test_a_kernel_on_another_thread_ends_undisturbed():
+    """Python handles signals in the main thread alone: there work goes on."""
+    codes, labels = table(20_000, 20)
+    model = AODE().fit(codes, labels)
+    answers = []
+    work = threading.Thread(target=lambda: answers.append(model.predict_proba(codes)))
+    work.start()
+    work.join()
+    np.testing.assert_array_equal(answers[0], model.predict_proba(codes))
+
+
+def interrupt_at(step):
+    """A callable for ``progress=`` that raises KeyboardInterrupt when it is called for the step-th time."""
+    calls = []
+
+    def progress(*done):
+        calls.append(done)
+        if len(calls) == step:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_cross_validation_keeps_the_folds_that_all_classifiers_have_done():
+    X, y = table(200, 4)
+    models = {"nb": NaiveBayes(), "aode": AODE()}
+    everything = cross_validate(models, X, y, folds=5, n_jobs=1, timing=False)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        cross_validate(models, X, y, folds=5, n_jobs=1, timing=False, progress=interrupt_at(4))
+    assert isinstance(stop.value, Interrupted)
+    results = stop.value.results
+    assert results.notes == ("interrupted: 3 of 5 folds were done by all classifiers.",)
+    assert results.records == [record for record in everything.records if record["fold"] < 3]
+
+
+def test_cross_validation_under_a_limit_keeps_the_classifiers_that_are_done():
+    from tanager.evaluate import TimeLimit
+
+    X, y = table(200, 4)
+    models = {"aode": AODE(), "nb": NaiveBayes()}
+    limit = TimeLimit(1e6, forecast=lambda model, size: 1e5 if isinstance(model, AODE) else 1e-3)
+    with pytest.raises(Interrupted) as stop:
+        cross_validate(models, X, y, folds=5, n_jobs=1, timing=False, time_limit=limit, progress=interrupt_at(8))
+    assert stop.value.results.classifiers == ["nb"]
+    assert stop.value.results.notes == ("interrupted: 1 of 2 classifiers were done.",)
+
+
+def test_nothing_done_yet_is_a_plain_interrupt():
+    X, y = table(200, 4)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        cross_validate({"nb": NaiveBayes()}, X, y, folds=5, n_jobs=1, progress=interrupt_at(1))
+    assert not isinstance(stop.value, Interrupted)
+
+
+def test_prequential_keeps_the_reports_that_all_models_have_made():
+    X, y = table(40_000, 3)
+    whole = prequential({"nb": NaiveBayes(), "aode": AODE()}, X, y, every=1000)
+    with pytest.raises(Interrupted) as stop:
+        prequential({"nb": NaiveBayes(), "aode": AODE()}, X, y, every=1000, progress=interrupt_at(2))
+    some = stop.value.results
+    assert some.rows.tolist() == whole.rows.tolist()[: len(some.rows)]
+    assert len(some.rows) == 32
+    for name in ("nb", "aode"):
+        np.testing.assert_array_equal(some.curve(name), whole.curve(name)[:32])
+
+
+def test_prequential_in_the_middle_of_a_block_ends_with_the_block_before(monkeypatch):
+    from tanager.evaluate.model_run import ModelRun
+
+    X, y = table(40_000, 3)
+    run, calls = ModelRun.run, []
+
+    def interrupted(self, *given):
+        calls.append(self.name)
+        if len(calls) == 4:  # the second model in the second block; the first has reported already
+            raise KeyboardInterrupt
+        run(self, *given)
+
+    monkeypatch.setattr(ModelRun, "run", interrupted)
+    with pytest.raises(Interrupted) as stop:
+        prequential({"nb": NaiveBayes(), "aode": AODE()}, X, y, every=1000)
+    some = stop.value.results
+    assert calls == ["nb", "aode", "nb", "aode"]
+    assert len(some.rows) == len(some.curve("nb")) == len(some.curve("aode")) == 16
