@@ -659,6 +659,14 @@ class JointCounts:
         self.version += 1
         return self
 
+    def take_away(self, other: JointCounts) -> JointCounts:
+        """Take away counts of some of the rows, which have the same layout; that they were added is not checked."""
+        assert self._same_layout(other)
+        for mine, theirs in zip(self._arrays().values(), other._arrays().values(), strict=True):
+            mine -= theirs
+        self.version += 1
+        return self
+
     def _same_layout(self, other: JointCounts) -> bool:
         """Whether every cell of ours means the same as the cell of theirs in the same place, and no table is sparse."""
         shapes = ((own.order, own.anchors, own.families, own.n_slots.tolist()) for own in (self, other))
