@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.encoding.display import schema_html, schema_text
 from tanager.errors import DataError, check_option
 
 APPEARED = "appeared in the stream"  # why a column is there that came after the first rows
@@ -52,6 +53,7 @@ class Column:
     Parameters
     ----------
     name : str
+        What the column is called.
     kind : {"categorical", "ordinal", "numeric", "codes", "continuous"}
         *categorical*: the code is the position in ``values``. *ordinal*: the code is the number of ``cuts`` below that
         position, so neighbours in the order share a code. *numeric*: the code is the number of ``cuts`` below the cell.
@@ -118,6 +120,18 @@ class Column:
     def describe(self, code: int) -> object:
         """What a code stands for: the value itself, or a bin as text.
 
+        Parameters
+        ----------
+        code : int
+            The code of a cell.
+
+        Returns
+        -------
+        object
+            A value, or text.
+
+        Examples
+        --------
         >>> Column("age", "numeric", cuts=(18.0, 65.0)).describe(1)
         '(18, 65]'
         """
@@ -136,8 +150,23 @@ class Column:
         first, last = self.values[ends[code]], self.values[ends[code + 1] - 1]
         return first if ends[code + 1] - ends[code] == 1 else f"{first} to {last}"
 
+    @property
+    def summary(self) -> str:
+        """How many codes there are, and the first few values or cut points.
+
+        >>> Column("sky", "categorical", ("sun", "rain")).summary
+        "2: 'sun', 'rain'"
+        """
+        return _abridged(self)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; fields with nothing in them are left out."""
+        """Plain data for JSON; fields with nothing in them are left out.
+
+        Returns
+        -------
+        dict
+            Names and values of its fields.
+        """
         data: dict[str, Any] = {"name": self.name, "kind": self.kind}
         for key in ("values", "cuts"):
             if getattr(self, key):
@@ -149,7 +178,18 @@ class Column:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Column:
-        """The column that ``to_dict`` wrote. Raises DataError where a field is of another type."""
+        """The column that ``to_dict`` wrote. Raises DataError where a field is of another type.
+
+        Parameters
+        ----------
+        data : dict
+            What ``to_dict`` gave.
+
+        Returns
+        -------
+        Column
+            The column.
+        """
         for key, kinds in _FIELDS.items():
             found = data.get(key, ()) if key in ("values", "cuts") else [data[key]] if key in data else []
             if not isinstance(found, list | tuple) or not all(type(item) in kinds for item in found):
@@ -165,6 +205,11 @@ class Column:
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order. Learned by an ``Encoder``, or written down and given to one.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns, in order.
 
     Examples
     --------
@@ -205,7 +250,18 @@ class Schema:
         return {name: i for i, name in enumerate(self.names)}
 
     def index(self, name: str) -> int:
-        """The position of a column."""
+        """The position of a column.
+
+        Parameters
+        ----------
+        name : str
+            The name of a column.
+
+        Returns
+        -------
+        int
+            Its place, from 0.
+        """
         return self._places[name]
 
     def __contains__(self, name: object) -> bool:
@@ -218,7 +274,18 @@ class Schema:
         return self.columns[self.index(key) if isinstance(key, str) else key]
 
     def with_columns(self, changed: Mapping[int, Column]) -> Schema:
-        """The same schema with some columns replaced; this is how a vocabulary grows."""
+        """The same schema with some columns replaced; this is how a vocabulary grows.
+
+        Parameters
+        ----------
+        changed : dict of place to Column
+            The columns to replace.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+        """
         columns, sizes = list(self.columns), self.n_values.copy()
         for i, column in changed.items():
             columns[i], sizes[i] = column, column.n_values
@@ -228,17 +295,46 @@ class Schema:
         return new
 
     def close(self) -> Schema:
-        """The same schema with all vocabularies declared: no new value will enter, and no column will be cut."""
+        """The same schema with all vocabularies declared: no new value will enter, and no column will be cut.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+        """
         return Schema(tuple(_closed(column) for column in self.columns))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON.
+
+        Returns
+        -------
+        dict
+            Its columns, as ``Column.to_dict`` gives them.
+        """
         return {"columns": [column.to_dict() for column in self.columns]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
-        """The schema that ``to_dict`` wrote."""
+        """The schema that ``to_dict`` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            What ``to_dict`` gave.
+
+        Returns
+        -------
+        Schema
+            The schema.
+        """
         return cls(tuple(Column.from_dict(column) for column in data["columns"]))
+
+    def __repr__(self) -> str:
+        return schema_text(self)
+
+    def _repr_html_(self) -> str:
+        return schema_html(self)
 
     def __str__(self) -> str:
         head = ("column", "kind", "values or cut points", "reason")
