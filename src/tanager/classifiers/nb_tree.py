@@ -296,7 +296,7 @@ class _Grower:
             if rest is not None and left is None:
                 rest = rest.take_away(own.counts) if own.counts is not None else None
             splits = mass[code] >= self._least_rows() - HAIR
-            self.tried[i, code] = own if splits else own._replace(counts=None)
+            self.tried[i, code] = own if splits else Known(own.right, own.n_folds)
             right += own.right
         return right
 
