@@ -11,7 +11,7 @@ FoldedRows as_folded(const AnyArray &codes, const AnyArray &labels, const DealtR
     expect(dealt.shape(0) > 0 && dealt.shape(0) < 65536 && std::int64_t(dealt.shape(1)) == rows.codes.n_rows,
            "the weights must have one line per fold and one column per row");
     rows.dealt = dealt.data();
-    rows.n_folds = int(dealt.shape(0));
+    rows.n_folds = rows.n_asked = int(dealt.shape(0));
     for (std::int64_t r = 0; r < rows.codes.n_rows; ++r)
         expect(rows.labels.at(r) < n_classes, "a label is none of the classes");
     return rows;
@@ -22,7 +22,7 @@ namespace {
 void right_of_folds(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt,
                     const std::vector<std::int64_t> &n_values, const std::vector<double> &pseudo, int n_classes,
                     double class_pseudo, const std::vector<bool> &wanted, const Doubles &right, bool heaviest,
-                    int n_jobs) {
+                    int n_jobs, int n_asked) {
     const std::size_t n = n_values.size();
     expect(n_classes > 0 && n_classes < 65536, "there must be classes");
     expect(n_jobs >= 1 && n_jobs <= 1024, "n_jobs must lie in 1 .. 1024");
@@ -33,7 +33,9 @@ void right_of_folds(const AnyArray &codes, const AnyArray &labels, const DealtRo
         expect(values >= 0 && values < 65536, "a column has less than no values, or too many");
         cells += double(values) * n_classes;
     }
-    const FoldedRows rows = as_folded(codes, labels, dealt, int(n), n_classes);
+    FoldedRows rows = as_folded(codes, labels, dealt, int(n), n_classes);
+    if (n_asked != 0) rows.n_asked = n_asked;
+    expect(rows.n_asked > 0 && rows.n_asked <= rows.n_folds, "some of the folds must be asked, or all");
     expect(cells * (rows.n_folds + 1) < 4294967296.0, "the tables have more cells than can be numbered");
     for (const double value : pseudo) expect(value > 0.0, "pseudo-counts must be above 0");
     expect(class_pseudo > 0.0, "pseudo-counts must be above 0");
@@ -64,9 +66,9 @@ void bind_folds(nb::module_ &m) {
     using nb::arg;
     m.def("fold_right", &right_of_folds, arg("codes"), arg("labels"), arg("dealt"), arg("n_values"), arg("pseudo"),
           arg("n_classes"), arg("class_pseudo"), arg("wanted"), arg("right").noconvert(), arg("heaviest") = false,
-          arg("n_jobs") = 1,
+          arg("n_jobs") = 1, arg("n_asked") = 0,
           "The weight of rows that naive Bayes over the other folds answers correctly, one for each value of every "
-          "wanted column; last, one for all rows.");
+          "wanted column; last, one for all rows. Those of the first folds alone where n_asked is not 0.");
     m.def("value_weights", &weights_of_values, arg("codes"), arg("weights"), arg("n_values"), arg("out").noconvert(),
           "Adds what the rows with every value of every column weigh.");
 }

@@ -47,52 +47,102 @@ std::size_t ones_cell(const CountingPlan &plan, const PairTable &table, std::siz
     return 1 + (missing ? table.n_value_slices() + p : table.value_begin[p] + v - 1);
 }
 
-// The conjunction of slot v >= 1 of member p and slot w >= 1 of member q > p, within a context.
-std::size_t both_cell(const CountingPlan &plan, const PairTable &table, std::size_t p, std::size_t v, std::size_t q,
-                      std::size_t w) {
-    const bool p_missing = v + 1 == plan.slots[table.members[p]], q_missing = w + 1 == plan.slots[table.members[q]];
-    const std::size_t x = table.value_begin[p] + v - 1, y = table.value_begin[q] + w - 1;
-    if (p_missing) return q_missing ? table.both_missing_row[p] + q : table.missing_row[y] + p;
-    return q_missing ? table.missing_row[x] + q : table.value_row[x] + y;
-}
-
-// One context of a pair of members; counts[v, w] step apart. Slot 0 is what the sliced slots leave of the margins.
-void derive_pair(const CountingPlan &plan, const PairTable &table, std::size_t p, std::size_t q,
-                 const std::uint32_t *context, double *counts, std::size_t step) {
-    const std::size_t a = plan.slots[table.members[p]], b = plan.slots[table.members[q]];
-    double rest = context[0];
-    for (std::size_t w = 1; w < b; ++w) {
-        const double margin = context[ones_cell(plan, table, q, w)];
-        counts[w * step] = margin;
-        rest -= margin;
+// Adds the pairs of a table that were counted by bits. There may be a hundred thousand of them, for few rows: what
+// depends on one member alone is looked up once, and slots for missing that no row has are passed over.
+class BitPairs {
+  public:
+    BitPairs(const CountingPlan &plan, const PairTable &table, const std::uint32_t *cells)
+        : plan_(plan), table_(table), contexts_(cells + table.start),
+          start_(std::size_t(plan.store.offsets[table.first])), width_(std::size_t(plan.store.width) - start_),
+          n_outer_(table.n_contexts / plan.n_classes),
+          depth_((table.anchored ? std::size_t(plan.store.n_slots[table.anchor]) : 1) * plan.n_classes) {
+        for (std::size_t p = 0; p < table.members.size(); ++p) look_up(p);
+        for (std::size_t u = 0; u < n_outer_; ++u)
+            outer_.push_back((table.anchored ? store_slot(plan, table.anchor, u) : 0) * plan.n_classes);
     }
-    for (std::size_t v = 1; v < a; ++v) {
-        double left = context[ones_cell(plan, table, p, v)];
+    void add(double sign) {
+        for (std::size_t p = 0; p < members_.size(); ++p)
+            for (std::size_t q = p + 1; q < table_.limit[p]; ++q) add_pair(members_[p], members_[q], sign);
+    }
+
+  private:
+    struct Member {
+        std::size_t at, n_values, n_slots;  // its number; slots with a value, and all that occur
+        std::size_t value, line, ones;      // its first value slice; where its lines of the store and its ones begin
+    };
+    const CountingPlan &plan_;
+    const PairTable &table_;
+    const std::uint32_t *contexts_;
+    const std::size_t start_, width_, n_outer_, depth_;
+    std::vector<Member> members_;
+    std::vector<std::size_t> lines_, ones_;  // of all slots of all members: line of the store, cell within a context
+    std::vector<std::size_t> outer_;         // per slot of the anchor: its cells within those of a pair
+    std::vector<double> counts_;             // [slot_p, slot_q, context]
+
+    void look_up(std::size_t p) {
+        const std::size_t i = table_.members[p], n_slots = plan_.slots[i];
+        members_.push_back({p, n_slots - 1, n_slots, table_.value_begin[p], lines_.size(), ones_.size()});
+        for (std::size_t v = 0; v < n_slots; ++v) {
+            lines_.push_back(std::size_t(plan_.store.offsets[i]) - start_ + store_slot(plan_, i, v));
+            ones_.push_back(v == 0 ? 0 : ones_cell(plan_, table_, p, v));
+        }
+        if (n_slots > 1 && never(ones_.back())) --members_.back().n_slots;
+    }
+    bool never(std::size_t cell) const {
+        for (std::size_t context = 0; context < table_.n_contexts; ++context)
+            if (contexts_[context * table_.context_cells + cell] > 0) return false;
+        return true;
+    }
+    // The conjunction of slot v >= 1 of member p and slot w >= 1 of member q > p, within a context.
+    std::size_t both(const Member &p, std::size_t v, const Member &q, std::size_t w) const {
+        const std::size_t x = p.value + v - 1, y = q.value + w - 1;
+        if (v == p.n_values)
+            return w == q.n_values ? table_.both_missing_row[p.at] + q.at : table_.missing_row[y] + p.at;
+        return w == q.n_values ? table_.missing_row[x] + q.at : table_.value_row[x] + y;
+    }
+    // One context of a pair. Slot 0 is what the sliced slots leave of the margins.
+    void derive(const Member &p, const Member &q, const std::uint32_t *context, double *counts) const {
+        const std::size_t step = table_.n_contexts, b = q.n_slots;
+        double rest = context[0];
         for (std::size_t w = 1; w < b; ++w) {
-            const double both = context[both_cell(plan, table, p, v, q, w)];
-            counts[(v * b + w) * step] = both;
-            counts[w * step] -= both;
-            left -= both;
+            const double margin = context[ones_[q.ones + w]];
+            counts[w * step] = margin;
+            rest -= margin;
         }
-        counts[v * b * step] = left;
-        rest -= left;
+        for (std::size_t v = 1; v < p.n_slots; ++v) {
+            double left = context[ones_[p.ones + v]];
+            for (std::size_t w = 1; w < b; ++w) {
+                const double together = context[both(p, v, q, w)];
+                counts[(v * b + w) * step] = together;
+                counts[w * step] -= together;
+                left -= together;
+            }
+            counts[v * b * step] = left;
+            rest -= left;
+        }
+        counts[0] = rest;
     }
-    counts[0] = rest;
-}
-
-void add_bit_pairs(const CountingPlan &plan, const PairTable &table, const std::uint32_t *cells, double sign) {
-    std::vector<double> counts;
-    for (std::size_t p = 0; p < table.members.size(); ++p) {
-        for (std::size_t q = p + 1; q < table.limit[p]; ++q) {
-            const std::size_t i = table.members[p], j = table.members[q];
-            counts.resize(plan.slots[i] * plan.slots[j] * table.n_contexts);
-            for (std::size_t context = 0; context < table.n_contexts; ++context)
-                derive_pair(plan, table, p, q, cells + table.start + context * table.context_cells,
-                            counts.data() + context, table.n_contexts);
-            add_pair(plan, table, i, j, counts.data(), sign);
+    void add_pair(const Member &p, const Member &q, double sign) {
+        counts_.resize(p.n_slots * q.n_slots * table_.n_contexts);
+        for (std::size_t context = 0; context < table_.n_contexts; ++context)
+            derive(p, q, contexts_ + context * table_.context_cells, counts_.data() + context);
+        const double *counts = counts_.data();
+        const std::size_t n_classes = plan_.n_classes;
+        for (std::size_t v = 0; v < p.n_slots; ++v) {
+            const std::size_t g = lines_[p.line + v];
+            for (std::size_t w = 0; w < q.n_slots; ++w) {
+                const std::size_t h = lines_[q.line + w];
+                double *upper = table_.cells + (g * width_ + h) * depth_;
+                double *lower = table_.cells + (h * width_ + g) * depth_;
+                for (const std::size_t at : outer_)
+                    for (std::size_t c = at; c < at + n_classes; ++c, ++counts) {
+                        upper[c] += sign * *counts;
+                        lower[c] += sign * *counts;
+                    }
+            }
         }
     }
-}
+};
 
 void add_bit_singles(const CountingPlan &plan, const std::uint32_t *cells, double sign) {
     const PairTable &table = plan.tables.front();
@@ -162,7 +212,7 @@ void add_to_store(const CountingPlan &plan, const std::vector<Cell> &cells) {
         if (!plan.one_block) add_family(plan, table, cells.data());
     if constexpr (std::is_same_v<Cell, std::uint32_t>) {
         add_bit_singles(plan, cells.data(), sign);
-        for (const PairTable &table : plan.tables) add_bit_pairs(plan, table, cells.data(), sign);
+        for (const PairTable &table : plan.tables) BitPairs(plan, table, cells.data()).add(sign);
     }
 }
 

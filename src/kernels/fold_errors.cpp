@@ -16,14 +16,15 @@ constexpr double kTie = 1e-12;  // probabilities closer than this are a tie, as 
 
 // The rows, laid out for many passes: numbers of cells row by row, and weights by row and fold.
 struct Prepared {
-    std::size_t m, n, k, folds, width = 0;
+    std::size_t m, n, k, folds, asked, width = 0;
     std::vector<std::uint32_t> cells;
     std::vector<std::size_t> labels;
     std::vector<double> dealt;
 
     Prepared(const FoldedRows &rows, const FoldedColumns &columns)
         : m(std::size_t(rows.codes.n_rows)), n(columns.n_values.size()), k(std::size_t(columns.n_classes)),
-          folds(std::size_t(rows.n_folds)), cells(m * n), labels(m), dealt(m * folds) {
+          folds(std::size_t(rows.n_folds)), asked(std::size_t(rows.n_asked)), cells(m * n), labels(m),
+          dealt(m * folds) {
         for (std::size_t i = 0; i < n; ++i) {
             for (std::size_t r = 0; r < m; ++r) {
                 const int code = rows.codes.at(std::int64_t(r), std::int64_t(i));
@@ -69,7 +70,7 @@ class FoldedNaiveBayes {
         // Where rows are many, every factor is worked out once, and not for each of them.
         tables_ = part.rows.size() * rows_.n > rows_.folds * rows_.width;
         if (tables_) factor_.resize(fold_.size());
-        for (std::size_t b = 0; b < rows_.folds; ++b) estimate(b);
+        for (std::size_t b = 0; b < rows_.asked; ++b) estimate(b);
         const double sum = rows_.k == 2 ? right_of<2>(part) : rows_.k == 3 ? right_of<3>(part) : right_of<0>(part);
         count(part, 0.0);
         return sum;
@@ -81,7 +82,7 @@ class FoldedNaiveBayes {
         double sum = 0.0;
         for (std::size_t at = 0; at < part.rows.size(); ++at) {
             const std::size_t r = part.rows[at];
-            for (std::size_t b = 0; b < rows_.folds; ++b) {
+            for (std::size_t b = 0; b < rows_.asked; ++b) {
                 const double weight = rows_.dealt[r * rows_.folds + b] * part.shares[at];
                 if (weight > 0.0 && answer<Fixed>(r, b) == rows_.labels[r]) sum += weight;
             }

@@ -8,11 +8,12 @@
 
 namespace tanager {
 
-// Rows that are dealt out to folds. `dealt` holds the weight of each row in each fold, (folds, rows).
+// Rows that are dealt out to folds. `dealt` holds the weight of each row in each fold, (folds, rows). Those of the
+// first `n_asked` folds are answered.
 struct FoldedRows {
     Codes codes, labels;
     const double *dealt = nullptr;
-    int n_folds = 0;
+    int n_folds = 0, n_asked = 0;
 };
 
 // Columns and classes, and what is added to every cell before it is a probability; all of it above 0.

@@ -70,7 +70,7 @@ class AllSplits {
   public:
     AllSplits(const FoldedRows &rows, const FoldedColumns &columns, const std::vector<char> &wanted)
         : columns_(columns), n_(columns.n_values.size()), k_(std::size_t(columns.n_classes)),
-          m_(std::size_t(rows.codes.n_rows)), folds_(std::size_t(rows.n_folds)) {
+          m_(std::size_t(rows.codes.n_rows)), folds_(std::size_t(rows.n_folds)), asked_(std::size_t(rows.n_asked)) {
         plain_ = n_ > kManyColumns && k_ > 1 && read(rows);
         if (plain_) number_cells(wanted);
     }
@@ -89,7 +89,7 @@ class AllSplits {
         sum_ = sums_.data();
         for (const std::size_t s : wanted_) right[s] = 0;
         right[n_] = 0;
-        for (std::size_t b = 0; b < folds_; ++b) {
+        for (std::size_t b = 0; b < asked_; ++b) {
             check_interrupt();
             take_out(b);
             make_lines();
@@ -451,7 +451,7 @@ class AllSplits {
     }
 
     const FoldedColumns &columns_;
-    std::size_t n_, k_, m_, folds_;
+    std::size_t n_, k_, m_, folds_, asked_;
     bool plain_ = false;
     std::vector<std::uint16_t> codes_;                // (rows, columns)
     std::vector<std::size_t> labels_;                 // of rows

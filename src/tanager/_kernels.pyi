@@ -59,13 +59,14 @@ def fold_right(
     right: _Floats,
     heaviest: bool = False,
     n_jobs: int = 1,
+    n_asked: int = 0,
 ) -> None:
     """The weight of the rows that naive Bayes, less the fold of a row, answers correctly.
 
     ``dealt`` is the weight of each row in each fold, (folds, rows). right[i] is for a naive Bayes of its own for every
     value of column i, where that is wanted, and right[n] for one over all rows. ``pseudo`` is added to the cells of
     each column, ``class_pseudo`` to those of the class. A row without a value of the column is shared out over the
-    parts, or goes to the heaviest.
+    parts, or goes to the heaviest. With ``n_asked`` only rows of so many first folds are answered; 0 is all.
     """
 
 # Encoding. The largest value of the code type means missing.

@@ -251,11 +251,11 @@ def test_the_kernel_tries_splits_as_leaves_of_any_kind_are_tried(table, leaf, mi
 )
 def test_many_columns_are_judged_as_few_where_all_folds_are_asked(table, leaf, judge):
     def grown(patch):
-        found, right = [], nb_tree._Grower._right
-        patch.setattr(nb_tree._Grower, "_right", lambda *given: (found.append(right(*given)), found[-1])[1])
+        found, judged = [], nb_tree._Grower._judged
+        patch.setattr(nb_tree._Grower, "_judged", lambda *given: (found.append(judged(*given)), found[-1])[1])
         patch.setattr(nb_tree._Grower, "_least_rows", lambda self: self.model.min_rows)
         model = NBTree(leaf=leaf, judge=judge, folds=2, **DEEP).fit(table.X, table.y, sample_weight=table.w)
-        return model.part_tree, found
+        return model.part_tree, [known.right for known in found]
 
     with pytest.MonkeyPatch.context() as patch:
         tree, expected = grown(patch)
@@ -272,9 +272,9 @@ def test_with_many_columns_some_folds_judge_and_small_parts_are_leaves(monkeypat
     X = np.array(["no", "yes"])[rng.integers(0, 2, (1200, 3))]
     y = (X == "yes").sum(axis=1) % 2
     asked = []
-    right = nb_tree._Grower._right
+    judged = nb_tree._Grower._judged
     monkeypatch.setattr(
-        nb_tree._Grower, "_right", lambda *given: (asked.append((len(given[1]), given[3])), right(*given))[1]
+        nb_tree._Grower, "_judged", lambda *given: (asked.append((len(given[1]), given[3])), judged(*given))[1]
     )
     monkeypatch.setattr(nb_tree, "MANY_COLUMNS", 2)
     monkeypatch.setattr(nb_tree, "MOST_STEPS", 1)
@@ -282,6 +282,35 @@ def test_with_many_columns_some_folds_judge_and_small_parts_are_leaves(monkeypat
     assert {n_folds for n_rows, n_folds in asked if n_rows > 1000} == {1}, "200 rows judge, in one fold of five"
     monkeypatch.setattr(nb_tree._Grower, "_least_rows", lambda self: 1300)
     assert NBTree(leaf=AODE()).fit(X, y).part_tree.is_leaf
+
+
+@examples(10)
+@given(seed=st.integers(0, 999), leaf=st.sampled_from([AODE(), TAN()]))
+def test_what_a_node_has_counted_tells_the_counts_of_its_parts(seed, leaf):
+    rng = np.random.default_rng(seed)
+    X = np.array(["a", "b", "c"])[rng.integers(0, 3, (200, 4))]
+    y = ((X == "a").sum(axis=1) + (rng.random(200) < 0.2)) % 2
+
+    def grown(patch, keeps):
+        patch.setattr(nb_tree, "MANY_COLUMNS", 0)
+        patch.setattr(nb_tree, "FEWEST_JUDGES", 0)
+        patch.setattr(nb_tree, "MOST_STEPS", 1)
+        patch.setattr(nb_tree._Grower, "_least_rows", lambda self: self.model.min_rows)
+        found, judged, kept = [], nb_tree._Grower._judged, nb_tree._Grower._keeps_counts
+        patch.setattr(
+            nb_tree._Grower, "_judged", lambda *given: (found.append((judged(*given), *given)), found[-1][0])[1]
+        )
+        patch.setattr(nb_tree._Grower, "_keeps_counts", lambda self: keeps and kept(self))
+        tree = NBTree(leaf=leaf, folds=3, **DEEP).fit(X, y).part_tree
+        known = [len(given) > 4 and given[4] is not None for _, *given in found]
+        return (tree, [own.right for own, *_ in found]), sum(known)
+
+    with pytest.MonkeyPatch.context() as patch:
+        expected, none = grown(patch, keeps=False)
+    with pytest.MonkeyPatch.context() as patch:
+        found, some = grown(patch, keeps=True)
+    assert found == expected
+    assert some > 0 == none
 
 
 # --- known answers, and what a tree promises ------------------------------------------------------------------------

@@ -48,6 +48,24 @@ def test_threads_and_the_layout_of_codes_change_nothing(heaviest):
         np.testing.assert_array_equal(other["right"], right)
 
 
+@pytest.mark.parametrize("n", [5, 120])  # in both ways to add up
+def test_folds_that_are_asked_add_up_to_all(n):
+    given = rows(m=200, n=n)
+    given["codes"] = np.where(given["codes"] == 255, np.uint8(0), given["codes"])
+    given["dealt"] = np.ceil(given["dealt"])
+    right = []
+    for n_asked in (1, 2, 3, 4, 0):
+        own = given | {"right": np.zeros(n + 1)}
+        _kernels.fold_right(**own, n_asked=n_asked)
+        right.append(own["right"])
+    np.testing.assert_array_equal(right[3], right[4])
+    alone = given | {"right": np.zeros(n + 1), "dealt": np.ascontiguousarray(given["dealt"][[1, 0, 2, 3]])}
+    _kernels.fold_right(**alone, n_asked=1)
+    np.testing.assert_array_equal(right[1] - right[0], alone["right"])
+    with pytest.raises(ValueError, match="asked"):
+        _kernels.fold_right(**given, n_asked=5)
+
+
 def test_many_columns_do_not_underflow():
     given = rows(m=60, n=600)
     given["labels"][:] = np.arange(60) % 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,13 @@ HAIR = 1e-9  # of the weight of rows that rounding may add or take
 MANY_COLUMNS = 100  # beyond, leaves that count pairs of columns are judged by as many folds as take MOST_STEPS
 FEWEST_JUDGES = 200  # rows, if there are as many
 
-Known = tuple[float, int]  # what a leaf for some rows gets right, and in how many folds
+
+class Known(NamedTuple):
+    """What a leaf for some rows gets right, and in how many folds; with one, the counts it has answered from."""
+
+    right: float
+    n_folds: int
+    counts: JointCounts | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -78,8 +84,9 @@ class NBTree(TreeClassifier):
     Kohavi (1996). A node costs one cross-validation of naive Bayes for every column, O(n² m k), in compiled code; other
     leaves are cross-validated twice more, for the node and for its best split. Rows are dealt out to folds once, by
     what they are: neither their order nor chunks change the tree. A row left out leaves its leaf; the tree stays.
-    With more than 100 columns, leaves that count pairs of them (AODE) are judged by as many of the folds as take 1e9
-    steps (rows columns² classes), by 200 rows at least, and parts with fewer rows than columns are leaves.
+    With more than 100 columns, leaves that count pairs of them (AODE), and the columns that naive Bayes proposes for
+    them, are judged by as many of the folds as take 1e9 steps (rows columns² classes), by 200 rows at least, and parts
+    with fewer rows than columns are leaves.
 
     Examples
     --------
@@ -193,6 +200,7 @@ class _Grower:
             self.stand_in = _pseudo_counts(alike, self.n_values, self.n_classes) or laplace
         self.many = len(self.n_values) > MANY_COLUMNS and maker.shape["order"] > 1
         self.blank = self._blank_view()
+        self.keeps_counts = self._keeps_counts()
 
     def tree(self) -> ValueTree:
         return self._grow(np.arange(len(self.block)), np.ones(len(self.block)))
@@ -219,8 +227,9 @@ class _Grower:
         share = mass / mass.sum() if self.model.missing == "share" else np.arange(len(mass)) == np.argmax(mass)
         split = ValueTree(best, tuple(codes.tolist()), tuple(share.astype(float).tolist()), (ValueTree(),) * len(codes))
         parts = {r.at: (rows[r.rows], shares[r.rows] * r.shares) for r in split.reached(block.codes, self.n_values)}
-        right = [self.tried.get((best, code)) for code in split.codes]
-        return replace(split, children=tuple(self._grow(*parts[1 + c], right[c]) for c in range(len(codes))))
+        right = [self.tried.get((best, code)) for code in reversed(split.codes)]  # every part takes its counts along
+        self.tried = {}
+        return replace(split, children=tuple(self._grow(*parts[1 + c], right.pop()) for c in range(len(codes))))
 
     def _least_rows(self) -> float:
         """With hundreds of columns, pairs of them are not counted again for parts of fewer rows than columns."""
@@ -237,16 +246,15 @@ class _Grower:
         if not wanted.any():
             return None
         right = np.zeros(len(wanted) + 1)
-        of_leaves = float(dealt[: self._n_asked(len(block))].sum())  # the weight that they are judged by
+        if self.pseudo is None:
+            total = float(dealt[: self._n_asked(len(block))].sum())
         if self.stand_in is None:
-            total = of_leaves
             self._try(block, dealt, wanted, right, known)
         else:
             self._try_quickly(block, dealt, wanted, right)
         errors = np.where(wanted, np.round((total - right[:-1]) / total, 12), np.inf)
         best = int(np.argmin(errors))
         if self.stand_in is not self.pseudo:  # whether to split is for the leaves to say
-            total = of_leaves
             self._try(block, dealt, np.arange(len(wanted)) == best, right, known)
         node, split = np.round((total - right[[-1, best]]) / total, 12)
         return best if split < node and node - split >= self.model.min_gain * node - 1e-12 else None
@@ -257,24 +265,40 @@ class _Grower:
         cells, of_class = self.stand_in
         n_values, heaviest = self.n_values.tolist(), self.model.missing == "heaviest"
         given = n_values, cells, self.n_classes, of_class, wanted.tolist(), right, heaviest, self.model.n_threads
-        _kernels.fold_right(block.codes, block.labels, np.ascontiguousarray(dealt), *given)
+        n_asked = len(dealt)
+        if self.stand_in is not self.pseudo:
+            # As many folds as judge the leaves, from the other end: rows that have chosen a column flatter its split.
+            n_asked, dealt = self._n_asked(len(block)), dealt[::-1]
+        _kernels.fold_right(block.codes, block.labels, np.ascontiguousarray(dealt), *given, n_asked)
 
     # --- leaves that the kernel does not know -------------------------------------------------------------------
 
     def _try(self, block: Block, dealt: np.ndarray, wanted: np.ndarray, right: np.ndarray, known: Known | None) -> None:
         """Cross-validate a leaf for every value of the columns that are wanted, and one for all rows."""
         n_asked = self._n_asked(len(block))
-        right[-1] = known[0] if known is not None and known[1] == n_asked else self._right(block, dealt, n_asked)
+        whole = known if known is not None and known.n_folds == n_asked else self._judged(block, dealt, n_asked)
+        right[-1] = whole.right
         for i in np.flatnonzero(wanted).tolist():
-            right[i] = 0.0
-            mass = self._masses(block.codes[:, i], dealt.sum(axis=0), i)
-            gone = block.codes[:, i] >= self.n_values[i]
-            for code in np.flatnonzero(mass).tolist():
-                share = mass[code] / mass.sum() if self.model.missing == "share" else float(code == np.argmax(mass))
-                part = (block.codes[:, i] == code) | (gone & (share > 0))
-                own = self._right(block.part(part), np.where(gone, dealt * share, dealt)[:, part], n_asked)
-                self.tried[i, code] = own, n_asked
-                right[i] += own
+            right[i] = self._try_column(i, block, dealt, n_asked, whole.counts)
+
+    def _try_column(self, i: int, block: Block, dealt: np.ndarray, n_asked: int, counts: JointCounts | None) -> float:
+        """Cross-validate a leaf for every value of a column. ``counts`` of all rows lose those of one value after the
+        other, until they are those of the most frequent one."""
+        mass = self._masses(block.codes[:, i], dealt.sum(axis=0), i)
+        gone = block.codes[:, i] >= self.n_values[i]
+        rest, right = None if gone.any() else counts, 0.0
+        codes = np.argsort(mass, kind="stable")[np.count_nonzero(mass == 0) :].tolist()
+        for code in codes:
+            share = mass[code] / mass.sum() if self.model.missing == "share" else float(code == np.argmax(mass))
+            part = (block.codes[:, i] == code) | (gone & (share > 0))
+            left = rest if code == codes[-1] else None
+            own = self._judged(block.part(part), np.where(gone, dealt * share, dealt)[:, part], n_asked, left)
+            if rest is not None and left is None:
+                rest = rest.take_away(own.counts) if own.counts is not None else None
+            splits = mass[code] >= self._least_rows() - HAIR
+            self.tried[i, code] = own if splits else Known(own.right, own.n_folds)
+            right += own.right
+        return right
 
     def _n_asked(self, n_rows: int) -> int:
         """In how many of the folds leaves of so many rows are asked: with hundreds of columns a row takes long."""
@@ -295,10 +319,22 @@ class _Grower:
         scorer = self.maker(self.block.part(slice(0))).scorer_
         return scorer if type(scorer) is View and not scorer.learned else None
 
-    def _right(self, block: Block, dealt: np.ndarray, n_asked: int) -> float:
-        """The weight of the rows of some folds that a leaf answers correctly which has not learned their fold."""
+    def _keeps_counts(self) -> bool:
+        """Whether what parts of a node have counted is told by the counts of the node, which are kept for that.
+
+        Where one column is tried in one fold, of rows that count once each.
+        """
+        one_column = self.stand_in is not None and self.stand_in is not self.pseudo
+        plain = not self.leaf.looks_at_rows and not self.maker.shape.get("families")
+        return self.many and one_column and plain and bool(np.isin(self.dealt, (0.0, 1.0)).all())
+
+    def _judged(self, block: Block, dealt: np.ndarray, n_asked: int, counts: JointCounts | None = None) -> Known:
+        """What leaves get right of the rows of some folds that have not learned their fold.
+
+        ``counts`` are those of the rows of all folds but the one that is asked, where they are known.
+        """
         if self.blank is not None and not self.many:
-            return self.blank.right_in_folds(block, dealt, n_jobs=self.model.n_threads)
+            return Known(self.blank.right_in_folds(block, dealt, n_jobs=self.model.n_threads), n_asked)
         weights, right = dealt.sum(axis=0), 0.0
         # Which rows are left may matter, not only what they count; and many are counted sooner than a few forgotten.
         learns_rest = self.leaf.looks_at_rows or self.many
@@ -309,7 +345,9 @@ class _Grower:
             if not asked.any():
                 continue
             held, own = block.part(asked), fold[asked]
-            if learns_rest:
+            if counts is not None:
+                leaf = self.maker.over(counts, None)
+            elif learns_rest:
                 rest = weights - fold > 1e-12
                 leaf = self.maker(_weighed(block.part(rest), (weights - fold)[rest]))
             else:  # rows that are known to be there: no other cell needs a look
@@ -319,7 +357,8 @@ class _Grower:
             right += float(own[decide(proba, leaf.class_count_, None) == held.labels].sum())
             if not learns_rest:
                 leaf.counts_.learn_rows(held.codes, held.labels, own)
-        return right
+            counts = leaf.counts_ if self.keeps_counts and n_asked == 1 else None
+        return Known(right, n_asked, counts)
 
 
 def _weighed(block: Block, weights: np.ndarray) -> Block:

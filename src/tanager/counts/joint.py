@@ -742,6 +742,8 @@ class JointCounts:
         new._allocate(capacity)
         if not self.sparse and np.array_equal(new.n_slots, self.n_slots) and extends(schema, self.schema):
             new._copy_classes(self)
+        elif same_classes and not self.families and not self._triples and extends(schema, self.schema):
+            new._copy_slots(self)
         else:
             new._absorb(self, list(range(self.n_features)), 1.0)
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
@@ -752,6 +754,17 @@ class JointCounts:
         """Give counts that are still empty the slots that counts over the same columns had."""
         if (n_slots > self.n_slots).any():
             self._allocate(np.maximum(n_slots, self.n_slots) - 1)
+
+    def _copy_slots(self, other: JointCounts) -> None:
+        """Take the cells of counts of the same columns and classes with fewer slots, all of them at once."""
+        column = np.repeat(np.arange(len(other.n_slots)), other.n_slots)
+        slot = np.arange(len(column)) - other.offsets[column]
+        missing = slot == other.n_slots[column] - 1
+        places = self.offsets[column] + np.where(missing, self.n_slots[column] - 1, slot)
+        self._classes[:] = other._classes
+        self._singles[places] = other._singles
+        if self._pairs is not None:
+            self._pairs[np.ix_(places, places)] = other.pairs
 
     def _copy_classes(self, other: JointCounts) -> None:
         """Take the cells of counts with the same slots, and some of our classes, into empty ones."""
@@ -802,6 +815,25 @@ class JointCounts:
             )
         self.grow(Schema(columns), union_labels(self.classes, other.classes))
         self._absorb(other, places, self.scale / other.scale)
+        self.version += 1
+        return self
+
+    def take_away(self, other: JointCounts) -> JointCounts:
+        """Take away counts of some of the rows, which have the same layout; that they were added is not checked.
+
+        Parameters
+        ----------
+        other : JointCounts
+            Counts of rows that are in these, over the same columns and classes.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
+        """
+        assert self._same_layout(other)
+        for mine, theirs in zip(self._arrays().values(), other._arrays().values(), strict=True):
+            mine -= theirs
         self.version += 1
         return self
 

@@ -286,7 +286,13 @@ class Schema:
         Schema
             A new schema.
         """
-        return Schema(tuple(changed.get(i, column) for i, column in enumerate(self.columns)))
+        columns, sizes = list(self.columns), self.n_values.copy()
+        for i, column in changed.items():
+            columns[i], sizes[i] = column, column.n_values
+        new = Schema(tuple(columns))
+        sizes.flags.writeable = False
+        new.__dict__["n_values"] = sizes  # known already, which matters where there are hundreds of columns
+        return new
 
     def close(self) -> Schema:
         """The same schema with all vocabularies declared: no new value will enter, and no column will be cut.

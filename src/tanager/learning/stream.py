@@ -17,7 +17,7 @@ from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
-from tanager.encoding import Schema
+from tanager.encoding import Column
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_times
@@ -470,13 +470,15 @@ def grow_counts(model: CountsClassifier, block: Block) -> None:
 
 def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
     """Let the counts know the values up to those of this row; values have codes in order of appearance."""
-    columns = list(model.counts_.schema.columns)
-    for i, (column, code) in enumerate(zip(model.encoder_.schema.columns, row.tolist(), strict=True)):
-        if columns[i].n_values <= code != np.iinfo(row.dtype).max:
-            known = {"values": column.values[: code + 1], "other": False, "n_codes": min(column.n_codes, code + 1)}
-            columns[i] = column if code + 1 >= column.n_values else replace(column, **known)
-    if columns != list(model.counts_.schema.columns):  # else the structure, which is bound to the layout, would be lost
-        schema = Schema(tuple(columns))
+    columns, changed = model.encoder_.schema.columns, dict[int, Column]()
+    for i in np.flatnonzero((model.counts_.schema.n_values <= row) & (row != np.iinfo(row.dtype).max)).tolist():
+        column, code = columns[i], int(row[i])
+        if code + 1 < column.n_values:
+            n_codes = min(column.n_codes, code + 1)
+            column = replace(column, values=column.values[: code + 1], other=False, n_codes=n_codes)
+        changed[i] = column
+    if changed:  # else the structure, which is bound to the layout, would be lost
+        schema = model.counts_.schema.with_columns(changed)
         model.make_room(schema, model.classes_)
         model.counts_.grow(schema, model.classes_)
 

@@ -18,6 +18,8 @@ import numpy as np
 
 from tanager import saved
 from tanager.classifiers.aode import AODE
+from tanager.classifiers.naive_bayes import NaiveBayes
+from tanager.counts.align import class_map
 from tanager.counts.forgetting import as_decay
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows
@@ -25,14 +27,16 @@ from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, Tim
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
 from tanager.estimator import clone
-from tanager.learning.batch import StreamPart
+from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, as_labels, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import check_classes, classes_of, explain_any, explain_each
 from tanager.learning.explanations import Explanations
+from tanager.learning.warm_up import WarmUp
 from tanager.scoring.explain import Explanation, Part
 from tanager.shortcuts import public
-from tanager.streams.ladder import Ladder, Said, joined_rows
+from tanager.streams.few_columns import FewColumns
+from tanager.streams.ladder import NONE, Ladder, Said, joined_rows
 from tanager.streams.last_labels import LastLabels
 from tanager.streams.pool import KINDS, Pool
 from tanager.streams.subspace import BINS, Subspace, draw
@@ -66,6 +70,11 @@ class HalfLives(Classifier):
     subspaces : int, default=0
         So many further ladders, each over a random share of 0.6 of the columns, with numbers cut into 5, 20 or 10 bins
         of equal frequency. Columns that come later are for the first ladder alone.
+    max_columns : int, "auto" or None, default="auto"
+        Where there are more columns than this, the model sees so many of them: those that tell most about the class, by
+        the first 32, 128 and 512 rows of a stream, or by the whole table in ``fit``. A ladder of naive Bayes beside it
+        sees all columns. None: the model sees all. "auto": 64 where there are more than 100 columns, no ``model`` is
+        given and no further ladders are asked for, and else all.
     random_state : int or None, default=0
         The seed by which columns of subspaces are drawn; None: another one each time.
     lag : int, default=0
@@ -80,7 +89,10 @@ class HalfLives(Classifier):
     model_ : classifier
         The member that forgets least.
     members_ : list of classifiers
-        One per half-life, in the order of ``half_lives``; then those of ``more_bins`` and ``subspaces``.
+        One per half-life, in the order of ``half_lives``; then those of ``more_bins`` and ``subspaces``. With
+        ``max_columns`` naive Bayes over all columns comes first.
+    columns_ : tuple of str
+        The columns that the model sees now.
     subspaces_ : list of tuples of str
         The columns of every subspace, once there are rows.
     weights_ : dict
@@ -94,7 +106,8 @@ class HalfLives(Classifier):
     Log-linear pooling with online gradient descent on the log loss, in steps of the size 0.3 over the root of the
     fading sum of squared gradients; "fixed-share" is Herbster and Warmuth (1998). Columns are encoded once for all
     half-lives, and AODEs have their counts side by side, so that five half-lives take much less than the time of five
-    models. A ladder of one half-life answers as its only member does.
+    models. AODE takes O(n²) steps for a row of n columns, which ``max_columns`` limits. A ladder of one half-life
+    answers as its only member does.
 
     Examples
     --------
@@ -113,6 +126,7 @@ class HalfLives(Classifier):
     mix: str = "stacking"
     more_bins: Sequence[int] = ()
     subspaces: int = 0
+    max_columns: int | str | None = "auto"
     random_state: int | None = 0
     lag: int = 0
     delay: int = 0
@@ -139,11 +153,24 @@ class HalfLives(Classifier):
                 raise OptionError(f"more_bins={self.more_bins!r}: {bins!r} is no number of bins of at least 2.")
         if not is_whole(self.subspaces, 0):
             raise OptionError(f"subspaces={self.subspaces!r}: give how many, a whole number of at least 0.")
+        self._check_max_columns()
         if self.random_state is not None and not is_whole(self.random_state, 0):
             raise OptionError(f"random_state={self.random_state!r}: give a whole number of at least 0, or None.")
         self._check_lag()
         for model in self._fresh():
             model.check_options()
+
+    def _check_max_columns(self) -> None:
+        if self.max_columns in ("auto", None):
+            return
+        if not is_whole(self.max_columns, 1):
+            raise OptionError(
+                f'max_columns={self.max_columns!r}: give how many columns the model sees at most, "auto" or None.'
+            )
+        if self.more_bins or self.subspaces:
+            raise OptionError(
+                f"max_columns={self.max_columns} is for one ladder. Leave it out, or more_bins= and subspaces=."
+            )
 
     def _check_lag(self) -> None:
         for name, what in (("lag", "how many of the last labels a row has as columns"), ("delay", "rows")):
@@ -184,6 +211,8 @@ class HalfLives(Classifier):
     def _names(self) -> list[str]:
         """What the members are called."""
         first = [_name(half_life) for half_life in self.half_lives]
+        if self._few.limited:
+            return [f"{name}, {what}" for what in ("naive Bayes", "few columns") for name in first]
         others = [f"{bins} bins" for bins in self.more_bins]
         others += [f"subspace {at}" for at in range(1, self.subspaces + 1)]
         return first + [f"{name}, {what}" for what in others for name in first]
@@ -196,16 +225,21 @@ class HalfLives(Classifier):
         for name in (*_OF_THE_FIRST, "read_up_to_"):
             self.__dict__.pop(name, None)
         self._warm_up = None  # members have their own
-        models, size = self._fresh(), len(self.half_lives)
-        self._ladders = [Ladder(models[at : at + size]) for at in range(0, len(models), size)]
-        self._pool = Pool(self.mix, len(models))
-        self._history = WeightHistory(len(models))
+        self._few = FewColumns(self.max_columns, self.model is None and not self.more_bins and not self.subspaces)
+        self._set_up(self._fresh())
         self._labels = LastLabels(self.lag, self.delay) if self.lag else None
         self.n_rows_ = 0
         for ladder in self._ladders:
             ladder.start(classes, target)
         self._follow()
         return self
+
+    def _set_up(self, models: list[Classifier]) -> None:
+        """Ladders of these members, and a pool for them."""
+        size = len(self.half_lives)
+        self._ladders = [Ladder(models[at : at + size]) for at in range(0, len(models), size)]
+        self._pool = Pool(self.mix, len(models))
+        self._history = WeightHistory(len(models))
 
     @property
     def _first(self) -> Classifier:
@@ -217,6 +251,8 @@ class HalfLives(Classifier):
         if "encoder_" not in self.__dict__ and self._first.started:
             _ = self._first.has_learned  # the first row of a warm-up is taken in
         theirs = self._first.__dict__
+        if self._warm_up is not None and len(self.classes_) < len(self._first.classes_):
+            self._warm_up.move_classes(class_map(self.classes_, self._first.classes_))
         self.__dict__.update({name: theirs[name] for name in _OF_THE_FIRST if name in theirs})
         if self._labels is not None and "encoder_" in theirs:
             self._leave_out_labels(self._labels.names or ())
@@ -232,6 +268,58 @@ class HalfLives(Classifier):
         names: np.ndarray | None = self.__dict__.get("feature_names_in_")
         if names is not None:
             self.feature_names_in_ = names[~np.isin(names, further)]
+
+    # --- few columns for the model, where there are many --------------------------------------------------------
+
+    def _limit_columns(self, X: Any) -> None:
+        """Before the first row: where a table has many columns, naive Bayes sees them all, and the model some."""
+        if not self._few.decides(X):
+            return
+        classes, target = self.classes_, self.target_name_
+        self._set_up(self._of_all_columns() + self._fresh())
+        for ladder in self._ladders:
+            ladder.start(classes, target)
+        self._ladders[1].see_only(self._few.at_first)
+
+    def _of_all_columns(self) -> list[Classifier]:
+        """Naive Bayes with every half-life, and with what the options of the model say of columns."""
+        base = self._base()
+        shared = {name: getattr(base, name) for name in NaiveBayes().get_params() if hasattr(base, name)}
+        naive = NaiveBayes(**shared | {"smoothing": NaiveBayes().smoothing})
+        return [clone(naive).set_params(decay=_decay(half_life)) for half_life in self.half_lives]
+
+    def _choose_columns(self, rows: Batch) -> None:
+        """Let the model see the columns that tell most, and learn these rows, which are all that it has learned."""
+        subspace = self._few.most_telling(self._ladders[0].models)
+        if subspace == self._ladders[1].subspace:
+            return
+        ladder = Ladder(self._fresh())
+        ladder.start(self.classes_, self.target_name_)
+        ladder.see_only(subspace)
+        labels = np.empty(len(rows.labels), dtype=object)
+        labels[:] = [None if code == NONE else self.classes_[code] for code in rows.labels.tolist()]
+        _said_of(ladder, ladder.own_rows(StreamPart(rows.X, labels, rows.weights, rows.times)))
+        self._ladders[1] = ladder
+
+    def _keep_first(self, rows: StreamPart) -> None:
+        """Keep rows that were learned while columns are yet to be chosen, and choose them where that is due."""
+        if not self._few.looks:
+            return
+        known = (self._first.code_of(label) for label in rows.y.tolist())
+        labels = np.array([NONE if code is None else code for code in known], dtype=np.uint16)
+        warm = self._warm_up = self._warm_up or WarmUp()
+        warm.append(Batch(rows.X, labels, rows.weights, rows.times))
+        if warm.n_rows == self._few.next_look and self._first.has_learned:
+            self._choose_columns(warm.batch)
+            self._few.looked()
+        if not self._few.looks:
+            self._warm_up = None
+
+    @property
+    def columns_(self) -> tuple[str, ...]:
+        """The columns that the model sees now."""
+        subspace = self._ladders[-1].subspace if self._few.limited else None
+        return self.encoder_.schema.names if subspace is None else subspace.columns
 
     # --- last labels as columns ---------------------------------------------------------------------------------
 
@@ -305,6 +393,7 @@ class HalfLives(Classifier):
         """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
         self.start(target=target)
         X = self._to_learn(X, np.asarray(one_dimensional(y)), None)
+        self._limit_columns(X)
         for ladder in self._ladders:
             for model in ladder.models:
                 model.fit_schema(ladder.own(X), y, target)
@@ -318,7 +407,12 @@ class HalfLives(Classifier):
         check_lengths(m, labels)
         first.target_name_ = first.target_name_ or column_name(y)
         rows = StreamPart(self._to_learn(X, labels, weights), labels, weights, check_times(times, m))
-        said = [ladder.fit(ladder.own_rows(rows)) for ladder in self._ladders]
+        self._limit_columns(rows.X)
+        said = [self._ladders[0].fit(self._ladders[0].own_rows(rows))]
+        if self._few.limited:
+            self._ladders[1].see_only(self._few.most_telling(self._ladders[0].models))
+            self._few.looks = ()
+        said += [ladder.fit(ladder.own_rows(rows)) for ladder in self._ladders[1:]]
         self._follow()
         own = rows.weights
         if own is not None:  # of the rows that count, but for the first
@@ -375,6 +469,7 @@ class HalfLives(Classifier):
         labels = np.empty(1, dtype=object)
         labels[0] = y
         (row,) = self._to_learn([row], labels, weights)
+        self._limit_columns([row])
         said = self._ladders[0].run_dict(row, y, sample_weight, times) if len(self._ladders) == 1 else None
         if said is not None:
             self._mix(said, weights)
@@ -385,11 +480,16 @@ class HalfLives(Classifier):
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn rows with every member, then let the weights follow."""
+        self._limit_columns(rows.X)
+        if self._few.looks:
+            seen = 0 if self._warm_up is None else self._warm_up.n_rows
+            rows = rows.part(0, min(len(rows), self._few.next_look - seen))
         first, *others = self._ladders
         said = [first.run(rows)]
         rows = rows.part(0, len(said[0]))
         said += [_run_all(ladder, ladder.own_rows(rows)) for ladder in others]
         self._follow()
+        self._keep_first(rows)
         self._note(rows.y, rows.weights)
         return said[0].classes, self._mix(_joined(said), rows.weights)
 
@@ -603,6 +703,8 @@ class HalfLives(Classifier):
             state["last_labels"] = self._labels.to_plain()
         if self.subspaces:
             state["subspaces"] = [[list(own.columns), list(own.known)] for own in self._subspaces]
+        if self._few.limited and (own := self._ladders[1].subspace) is not None:
+            state["few_columns"] = [list(own.columns), list(own.known)]
         arrays = self._pool.to_arrays() | self._history.to_arrays()
         return {"state": state, "arrays": arrays, "models": self.members_}
 
@@ -623,6 +725,12 @@ class HalfLives(Classifier):
             found = saved.field("state of its stream", state["state"], "subspaces", drawn)
             for ladder, (columns, known) in zip(self._ladders[-self.subspaces :], found, strict=True):
                 ladder.subspace = Subspace(columns, known)
+        if "few_columns" in state["state"]:
+            names = saved.items(saved.text(), distinct=True)
+            few = saved.field("state of its stream", state["state"], "few_columns", saved.row(names, names))
+            self._set_up(self._of_all_columns() + self._fresh())
+            self._ladders[1].subspace = self._few.go_on(Subspace(*few), state.get("warm_up"))
+        self._few.decided = True
         self._pool.take_arrays(state["arrays"])
         self._history.take_arrays(every, state["arrays"])
         size, models = len(self.half_lives), list(state["models"])
@@ -648,12 +756,17 @@ def _name(half_life: Any) -> str:
 
 def _run_all(ladder: Ladder, rows: StreamPart) -> Said:
     """Answer and learn all of these rows, which have no new class but perhaps the first."""
+    return joined_rows(_said_of(ladder, rows))
+
+
+def _said_of(ladder: Ladder, rows: StreamPart) -> list[Said]:
+    """Answer and learn all of these rows, part after part."""
     parts: list[Said] = []
     done = 0
     while done < len(rows):
         parts.append(ladder.run(rows.part(done, len(rows))))
         done += len(parts[-1])
-    return joined_rows(parts)
+    return parts
 
 
 def _joined(said: list[Said]) -> Said:

@@ -47,7 +47,11 @@ def with_columns(X: Any, further: Mapping[str, np.ndarray], known: Sequence[str]
 def only_columns(X: Any, names: Sequence[str], known: Sequence[str] | None) -> Any:
     """The table with these columns alone; ``known``: what a model calls all of them, in order."""
     if rows_of_dicts(X):
-        return [{name: row[name] for name in names if name in row} for row in X]
+        # A table needs a column: a row that has none of these has a gap in the first.
+        return [{name: row[name] for name in names if name in row} or {names[0]: None} for row in X]
+    if isinstance(X, np.ndarray) and X.ndim == 2 and known is not None and len(known) == X.shape[1]:
+        places = {name: i for i, name in enumerate(known)}
+        return {name: _cells(X[:, places[name]]) for name in names}
     X = _named(X, known)
     there = X if isinstance(X, Mapping) else names_of(X)
     for name in names:
