@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tanager.cli.options import examples, json_option, reading_options
-from tanager.cli.reading import LEARNED, check_columns, check_inputs, load_model, open_for
+from tanager.cli.reading import check_inputs, load_model, open_for
 from tanager.cli.screen import Screen, listed, table
 from tanager.errors import DataError, OptionError, nearest
 
@@ -94,8 +94,7 @@ def _row_from_json(text: str) -> dict[str, Any]:
 def _row_of_file(model: Any, data: str, number: int, reading: dict[str, Any]) -> dict[str, Any]:
     """One row of a data file, counted from 1 after the header."""
     source = open_for(model, data, **reading)
-    names = list(model.encoder_.schema.names)
-    check_columns(source, names, LEARNED)
+    names = source.columns_of(model)
     before = 0
     for chunk in source.chunks(columns=names):
         if number <= before + chunk.num_rows:

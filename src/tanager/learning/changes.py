@@ -70,7 +70,7 @@ def nearest_changes(
     ...     print(change, round(change.probability, 3))
     sky = sun: 'play' 0.917
     """
-    check_row(row, "nearest_changes")
+    row = check_row(row, "nearest_changes")
     check_whole("max_columns", max_columns, 1)
     before = np.asarray(model.predict_proba([dict(row)]))
     answer = model.decide(before).tolist()[0]
@@ -115,7 +115,7 @@ class _Grid:
     @classmethod
     def of(cls, model: Classifier, row: Mapping[str, Any], columns: Iterable[str] | None) -> _Grid:
         schema = model.encoder_.schema
-        allowed = schema.name_set if columns is None else _checked(columns, schema.name_set)
+        allowed = frozenset(schema.names) if columns is None else _checked(columns, frozenset(schema.names))
         cells, shown = {}, {}
         for column in schema.columns:
             others = other_cells(column, row.get(column.name)) if column.name in allowed else {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tanager.encoding.tables import row_of_frame
 from tanager.errors import DataError, OptionError, nearest
 from tanager.scoring.explain import Explanation, Part
 
@@ -20,7 +21,8 @@ def explain(model: CountsClassifier, row: Any, answer: Any = None, against: Any 
     model.check_fitted()
     if len(model.classes_) < 2:
         raise DataError(f"there is nothing to explain: the only class is {model.classes_.tolist()[0]!r}.")
-    X = [row] if isinstance(row, Mapping) else row
+    one = row_of_frame(row)
+    X = [one] if isinstance(one, Mapping) or one is not row else row
     query = model.encode(X)
     if len(query) != 1:
         raise DataError(f"explain takes one row, got {len(query)}. Explain them one by one.")

@@ -17,8 +17,8 @@ from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
-from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.policy import tell_left_out
 from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
@@ -108,7 +108,8 @@ def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | No
     weighed = _where_labelled(labels, weights)
     batch = Batch(model.validate_table(X, reset=True), labels, weighed, check_times(times, len(labels)))
     model.add_classes(classes)
-    model._start_encoder(batch)
+    model._start_encoder(batch, stream=True)
+    tell_left_out(model.encoder_.schema)
     model.note_columns()
     codes = model.encoder_.update(batch.X, weighed, type(model).__name__)
     model._follow_vocabulary()
@@ -210,9 +211,11 @@ def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
     """Rows of a warm-up were counted: keep them, for the cut points to come."""
     warm = model._warm_up
     assert warm is not None
+    before = warm.n_rows
     warm.append(batch)
-    if warm.n_rows >= model.warm_up:
-        model._end_warm_up(model.warm_up)
+    fixed_by = model._fixed_by(warm, before)
+    if fixed_by is not None:
+        model._end_warm_up(fixed_by)
     elif warm.n_rows < 2 * warm.stage:
         warm.counted = warm.n_rows
 
@@ -457,7 +460,7 @@ def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
             known = {"values": column.values[: code + 1], "other": False, "n_codes": min(column.n_codes, code + 1)}
             columns[i] = column if code + 1 >= column.n_values else replace(column, **known)
     if columns != list(model.counts_.schema.columns):  # else the structure, which is bound to the layout, would be lost
-        schema = Schema(tuple(columns))
+        schema = model.counts_.schema.with_all(columns)
         model.make_room(schema, model.classes_)
         model.counts_.grow(schema, model.classes_)
 
