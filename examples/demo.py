@@ -82,7 +82,7 @@ def a_table() -> None:
 
     model = TAN().fit(X_train, y_train)
     print("Nothing was encoded by hand. What tanager decided about the first columns:\n")
-    print("\n".join(str(model.encoder_.schema).splitlines()[:7]), "\n...\n")
+    print("\n".join(str(model.schema_).splitlines()[:7]), "\n...\n")
 
     lines = [measured(GaussianNB(), X_train, y_train, X_test, y_test, yardstick=True)]
     lines += [measured(candidate, X_train, y_train, X_test, y_test) for candidate in classifiers()]

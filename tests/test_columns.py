@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -339,6 +340,9 @@ def test_huge_whole_numbers_are_told_apart():
             proba = model.predict_proba({"key": [base, base + 1]})
             assert proba[0, 0] > 0.9 > 0.1 > proba[1, 0]
             assert model.predict_proba_one({"key": base + 1})["no"] == proba[1, 0]
+    cells = [2**60 + i % 2 for i in range(N - 2)] + [None, None]
+    for key in (pd.Series(cells, dtype="Int64"), pa.array(cells, pa.int64())):
+        assert NaiveBayes().fit({"key": key}, Y).schema_["key"].values == (2**60, 2**60 + 1)
 
 
 def test_huge_whole_numbers_in_a_file_are_told_apart(tmp_path):

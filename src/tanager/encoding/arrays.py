@@ -56,11 +56,15 @@ def _numbers(cells: Sequence[object] | np.ndarray, kinds: set[type], name: str) 
             return Numbers(np.array(cells, dtype=np.int64))
         except (TypeError, OverflowError):  # a cell is missing, or does not fit into 64 bits
             floats = _floats(cells)
-        large = np.abs(floats).max(initial=0.0, where=~np.isnan(floats)) > 2**53
-        values = index_objects(cells, name) if large else None
+        values = index_objects(cells, name) if may_round(floats) else None
         rounded = values is not None and len(values.values) > len(np.unique(floats[~np.isnan(floats)]))
         return replace(values, what=HUGE) if values is not None and rounded else Numbers(floats)
     return Numbers(_floats(cells))
+
+
+def may_round(floats: np.ndarray) -> bool:
+    """Whether whole numbers that have become floats are so large that they may have been rounded; NaN is missing."""
+    return bool(np.abs(floats).max(initial=0.0, where=~np.isnan(floats)) > 2**53)
 
 
 def _floats(cells: Sequence[object] | np.ndarray) -> np.ndarray:

@@ -111,17 +111,23 @@ class Vocabulary(Codec):
     def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
         categories = cells.categories
         places = self.places(categories.values)
-        unknown = places == NOT_FOUND
-        if unseen != "as learned" and unknown.any():
-            for v in np.flatnonzero(unknown).tolist():
-                places[v] = self._as_written(categories.values[v])
-            unknown = places == NOT_FOUND
-        if self.refuses(unseen) and (row := categories.first_row(unknown)) is not None:
-            raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
         missing = int(np.iinfo(out.dtype).max)
-        places[unknown] = self._unseen_code(unseen, missing)
+        unknown = np.flatnonzero(places == NOT_FOUND)
+        found = self._unknown_places(categories, places, unknown, unseen, missing) if len(unknown) else None
         _kernels.recode(categories.index, np.append(places, missing).astype(out.dtype), out)
-        return _unseen(categories, unknown)
+        return found
+
+    def _unknown_places(
+        self, categories: Categories, places: np.ndarray, unknown: np.ndarray, unseen: str, missing: int
+    ) -> Unseen | None:
+        """Write the codes of values that are not known, or refuse them; those that were never seen and do occur."""
+        if unseen != "as learned":
+            places[unknown] = [self._as_written(categories.values[v]) for v in unknown.tolist()]
+        new = places == NOT_FOUND
+        if self.refuses(unseen) and (row := categories.first_row(new)) is not None:
+            raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
+        places[new] = self._unseen_code(unseen, missing)
+        return _unseen(categories, new)
 
     def code(self, value: object, missing: int, unseen: str) -> int:
         if is_missing(value):

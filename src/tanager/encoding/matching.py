@@ -23,14 +23,14 @@ def match_columns(table: Table, schema: Schema, name: str, told: Told, doing: st
     ``name`` is who to speak of in errors, and ``doing`` what is done with the rows, "answered" or "learned". Rows that
     are dicts may have gaps and further names without a word.
     """
+    if table.names == schema.table_names:
+        return schema.places
     if table.names is None or (_unnamed(schema) and _other_names(table, schema)):
         if table.n_columns != schema.width:
             raise SchemaMismatch(
                 f"X has {table.n_columns} features, but {name} is expecting {schema.width} features as input."
                 + _left_out_too(schema)
             )
-        return schema.places
-    if table.names == schema.table_names:
         return schema.places
     places = {column: i for i, column in enumerate(table.names)}
     order = [places.get(column, -1) for column in schema.names]
