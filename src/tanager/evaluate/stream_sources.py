@@ -210,7 +210,7 @@ def _from_file(source: Source, options: StreamOptions, models: Iterable[Any]) ->
             return
         own = _left_out_by_all(models, first.select(columns))
         reader.dropped |= own
-        kept = [name for name in columns if name not in own]
+        reader.names = kept = [name for name in columns if name not in own]
         for table in _up_to(chain([first], tables), options.n_rows):
             read += table.num_rows
             labels = _labels(as_labels(table[target], target))
@@ -226,8 +226,12 @@ def _from_file(source: Source, options: StreamOptions, models: Iterable[Any]) ->
 
 def _left_out_by_all(models: Iterable[Any], first: Any) -> dict[str, str]:
     """Columns that none of the models would learn, by the first rows of a stream, and why."""
-    fresh = [model for model in models if hasattr(model, "encoder_options") and not hasattr(model, "encoder_")]
-    encoders = [Encoder(**model.encoder_options()) for model in fresh] or [Encoder()]
+    fresh = [model for model in models if not hasattr(model, "encoder_")]
+    inner = [model if hasattr(model, "schema") else getattr(model, "model", None) for model in fresh]
+    encoders = [
+        Encoder(**model.encoder_options()) for model in inner if model is not None and hasattr(model, "encoder_options")
+    ]
+    encoders = encoders or [Encoder()]
     found = [{gone.name: gone.reason for gone in encoder.leaves_out(first, stream=True)} for encoder in encoders]
     known = {name for model in models if hasattr(model, "encoder_") for name in model.encoder_.schema.names}
     return {name: why for name, why in found[0].items() if name not in known and all(name in own for own in found)}
