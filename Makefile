@@ -8,20 +8,41 @@ KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-all check bench sanitize sanitized fuzz fuzz-sanitized clean build
 
-# One stamp for set-up: rebuilt when the kernels or the project's metadata change. What the build needs is installed first and
-# stays where it is, so that only kernels that have changed are compiled again: an isolated build has new paths every time.
-BUILD_NEEDS = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
-$(VENV)/.ready: $(KERNELS)
+# uv installs in seconds what takes pip a minute. Where it cannot be had, or does not find a package, pip does the same.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALL = sh -c 'test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python "$$@" || $(PIP) "$$@"' install
+
+# Compiled kernels are taken from ccache where that is installed.
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER := ccache
+export CCACHE_SLOPPINESS := pch_defines,time_macros
+endif
+
+# What the demo needs: the package with its kernels, what it cannot do without, and matplotlib. What the build needs is
+# installed first and stays where it is, so that only kernels that have changed are compiled again: an isolated build has new
+# paths every time. The rest is installed while the kernels are compiled.
+NEEDS = import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); print(*project
+BUILD_NEEDS = $(NEEDS)["build-system"]["requires"], sep="\n")
+RUN_NEEDS = $(NEEDS)["project"]["dependencies"], *project["project"]["optional-dependencies"]["plot"], sep="\n")
+$(VENV)/.built: $(KERNELS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/uv || $(PIP) uv || echo "uv cannot be had here; pip takes a minute longer"
 	$(BIN)/python -c '$(BUILD_NEEDS)' > $(VENV)/build-needs.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/build-needs.txt "cmake>=3.20" "ninja>=1.11"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[dev]"
+	$(BIN)/python -c '$(RUN_NEEDS)' > $(VENV)/run-needs.txt
+	$(INSTALL) -r $(VENV)/build-needs.txt "cmake>=3.20" "ninja>=1.11"
+	$(INSTALL) -r $(VENV)/run-needs.txt & \
+		$(PIP) --no-build-isolation --no-deps -e . && wait $$!
 	$(BIN)/python -m compileall -q src/tanager
+	touch $@
+
+# What the tests need beyond that.
+$(VENV)/.ready: $(VENV)/.built
+	$(INSTALL) --no-build-isolation -e ".[dev]"
 	touch $@
 
 build: $(VENV)/.ready
 
-demo: build
+demo: $(VENV)/.built
 	$(BIN)/python examples/demo.py
 
 # Workers that run out of tests take over some of the others': a few tests take long, and no order suits all machines.
@@ -45,17 +66,17 @@ test-all: check $(VENV)/.cluster $(VENV)/.export $(VENV)/.browser
 
 # What exported models are run by; `make test` does without.
 $(VENV)/.export: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[onnx,duckdb]"
+	$(INSTALL) --no-build-isolation -e ".[onnx,duckdb]"
 	touch $@
 
 # What drives a browser and a notebook; the browser itself is Debian's chromium (see CONTRIBUTING.md).
 $(VENV)/.browser: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[browser,widget]"
+	$(INSTALL) --no-build-isolation -e ".[browser,widget]"
 	touch $@
 
 # Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md).
 $(VENV)/.cluster: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dask,spark]"
+	$(INSTALL) --no-build-isolation -e ".[dask,spark]"
 	touch $@
 
 # Random input of every kind, a minute each; more with MINUTES=60 (see fuzz/README.md).
@@ -68,7 +89,7 @@ fuzz: build
 
 # What the benchmarks are measured against, beyond what the tests need.
 $(VENV)/.bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	$(INSTALL) --no-build-isolation -e ".[bench]"
 	touch $@
 
 bench: $(VENV)/.bench

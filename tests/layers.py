@@ -11,7 +11,19 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "tanager"
 LAYERS = [
-    ("errors", "_kernels", "archive", "saved", "writing", "shortcuts", "estimator", "delimiters"),
+    (
+        "errors",
+        "_kernels",
+        "archive",
+        "saved",
+        "writing",
+        "shortcuts",
+        "docstrings",
+        "estimator",
+        "delimiters",
+        "display",
+        "labelled",
+    ),
     ("encoding",),
     ("counts",),
     ("networks",),

@@ -470,7 +470,7 @@ def test_times_with_gaps_are_refused(model: Any, times: Any, learn: str) -> None
 def test_counts_refuse_weights_that_are_none_and_stay_as_they_are(change: str, weight: float) -> None:
     model = NaiveBayes().fit(TABLE, Y)
     counts, before = model.counts_, model.counts_.to_bytes()
-    codes = model.encoder_.transform(TABLE, "smooth", "it")
+    codes = model.encoder_.encode(TABLE, "smooth", "it")
     with pytest.raises(DataError, match="weight"):
         getattr(counts, change)(codes, np.zeros(4, dtype=np.uint16), np.array([1.0, weight, 1.0, 1.0]))
     assert counts.to_bytes() == before

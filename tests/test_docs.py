@@ -17,6 +17,7 @@ import pytest
 
 import tanager
 from profiles import later
+from tanager.docstrings import own_words
 
 ROOT = Path(__file__).parent.parent
 PAGES = {path: path.read_text() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]}
@@ -48,7 +49,7 @@ def test_every_public_name_has_a_docstring_and_is_on_a_page(name):
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_every_classifier_has_an_example_that_runs_and_a_page(name):
-    assert ">>>" in (getattr(tanager, name).__dict__["__doc__"] or "")
+    assert ">>>" in (own_words(getattr(tanager, name)))
     text = (ROOT / "docs" / "methods" / f"{name}.md").read_text()
     assert text.startswith(f"# {name}\n")
     for part in ("**Choose it**", "**Cost", "**Source.**"):
@@ -161,11 +162,12 @@ def test_a_classifier_is_short():
 @pytest.mark.long
 def test_the_demo_runs(tmp_path):
     pytest.importorskip("matplotlib", reason="the demo draws, which needs the extra 'plot'")
-    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--quick"]
+    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--quick", "--all"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in CLASSIFIERS)
     assert "== all rows: True" in done.stdout
+    assert done.stdout.count("never seen them: True") == done.stdout.count("answers as before: True") == 1
     assert {path.name for path in (tmp_path / "demo-output").iterdir()} == {
         "anytime-digits.png",
         "breast-cancer.png",

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 
 import layers
+import tanager
 
 HEAVY = ["pyarrow", "pandas", "polars", "matplotlib", "river", "scipy.stats", "starlette", "msgspec", "httpx2"]
 HEAVY += ["onnx", "onnxruntime", "skl2onnx", "duckdb"]
@@ -71,6 +72,16 @@ def test_importing_tanager_works_without_the_packages_that_only_some_tables_need
 
 def test_importing_tanager_waits_for_no_other_package():
     assert run("import sys, tanager; print(*{'numpy', 'sklearn', 'pyarrow'} & set(sys.modules))") == ""
+
+
+def test_the_package_offers_its_public_names_alone():
+    """Also after parts of it were imported, and public names used."""
+    code = "import tanager, tanager.evaluate; tanager.AODE; print(*(n for n in dir(tanager) if not n.startswith('__')))"
+    assert run(code).split() == sorted(tanager.__all__)
+
+
+def test_type_checkers_are_told_that_the_package_has_types():
+    assert (layers.PACKAGE / "py.typed").is_file()
 
 
 def test_files_of_tests_have_names_of_their_own():

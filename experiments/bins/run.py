@@ -57,7 +57,7 @@ def _fold(
     columns = {column: np.asarray(data.X[column].to_numpy(), dtype=float)[~test] for column in numeric}
     bins = {column: rule(x, labels[~test]).tolist() for column, x in columns.items()}
     encoder = Encoder(bins=bins, categorical=data.options.get("categorical"))
-    encoder.fit(data.X, np.where(test, np.uint16(65535), labels), None, len(classes))
+    encoder.learn(data.X, np.where(test, np.uint16(65535), labels), None, len(classes))
     codes = encoder.transform(data.X)
     kinds = [kind for kind in CLASSIFIERS.values() if kind is not A2DE or data.X.num_columns <= MOST_A2DE]
     models = [kind() for kind in kinds]

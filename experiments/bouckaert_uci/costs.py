@@ -42,7 +42,7 @@ def measure(datasets: dict[str, Dataset], progress: Callable[[int, int, str], No
 def _lines(data: Dataset, times: int, rounds: int) -> Iterator[list[Any]]:
     labels, classes = encode_labels(data.y)
     options: dict[str, Any] = {**data.options, **BINS}
-    codes = Encoder(**options).fit(data.X, labels, None, len(classes)).transform(data.X)
+    codes = Encoder(**options).learn(data.X, labels, None, len(classes)).transform(data.X)
     codes, labels = np.tile(codes, (times, 1)), np.tile(labels, times)
     models = seven({})
     load = round(os.getloadavg()[0], 2)

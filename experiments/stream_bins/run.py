@@ -126,7 +126,7 @@ def run_stream(name: str, rule: str, classifier: str) -> list[dict[str, Any]]:
     X, y, kinds = stream(name)
     labels, classes = encode_labels(y[:FIRST])
     head = X[:FIRST] if isinstance(X, np.ndarray) else X.slice(0, FIRST)
-    schema = Encoder(**kinds).fit(head, labels, None, len(classes)).schema
+    schema = Encoder(**kinds).learn(head, labels, None, len(classes)).schema
     columns = {i: c.name for i, c in enumerate(schema.columns) if c.kind == "numeric"}
     bins: dict[Any, Any] = {}
     for i in columns:

@@ -133,7 +133,7 @@ def encoded(plan: EvaluationPlan, learned: np.ndarray) -> tuple[np.ndarray, Sche
     data = plan.data
     options = next(iter(plan.models.values())).encoder_options()
     labels = np.where(learned, data.labels, np.uint16(65535))
-    encoder = Encoder(**options).fit(data.table, labels, None, len(data.classes))
+    encoder = Encoder(**options).learn(data.table, labels, None, len(data.classes))
     columns = (Column(c.name, "codes", n_codes=c.n_values) for c in encoder.schema.columns)
     return encoder.transform(data.table, "ignore"), Schema(tuple(columns))
 

@@ -34,4 +34,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names alone, without what this file needs for itself and parts that happen to be imported."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -62,6 +62,7 @@ from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
 from tanager.export.onnx import to_onnx as to_onnx
 from tanager.export.sql import to_sql as to_sql
+from tanager.labelled import LabelledTable as LabelledTable
 from tanager.learning.changes import nearest_changes as nearest_changes
 from tanager.learning.nomogram import nomogram as nomogram
 from tanager.learning.recut_option import Recut as Recut
@@ -94,6 +95,7 @@ from tanager.structure.k2 import K2 as K2
 from tanager.structure.learn import learn_network as learn_network
 from tanager.structure.pdag_search import PDAGSearch as PDAGSearch
 from tanager.studio.notebook import network_widget as network_widget
+from tanager.studio.svg import decisions_svg as decisions_svg
 from tanager.studio.svg import network_svg as network_svg
 
 __version__: str

@@ -30,27 +30,84 @@ class TanagerError(Exception):
 
 
 class DataError(TanagerError, ValueError):
-    """The table or the labels cannot be used as they are."""
+    """The table or the labels cannot be used as they are.
+
+    Examples
+    --------
+    >>> from tanager import AODE
+    >>> AODE().fit([["sun"], ["rain"]], [None, None])
+    Traceback (most recent call last):
+    tanager.errors.DataError: y has no label: every entry is missing. At least one row needs a class.
+    """
 
 
 class SchemaMismatch(DataError):
-    """A table, counts or a model with other columns than expected."""
+    """A table, counts or a model with other columns than expected.
+
+    Examples
+    --------
+    >>> from tanager import Encoder
+    >>> Encoder().fit({"sky": ["sun", "rain"]}).transform({"skye": ["sun"]})
+    Traceback (most recent call last):
+    tanager.errors.SchemaMismatch: X has no column 'sky' (fitted on 1 columns). Did you mean 'skye'?
+    """
 
 
 class OptionError(TanagerError, ValueError):
-    """An option has an invalid value."""
+    """An option has an invalid value.
+
+    Examples
+    --------
+    >>> from tanager import AODE
+    >>> AODE(warm_up=0).fit([["sun"]], ["play"])
+    Traceback (most recent call last):
+    tanager.errors.OptionError: warm_up=0: give a number of rows of at least 1.
+    """
 
 
 class MemoryBudgetError(TanagerError, MemoryError):
-    """The estimate of memory is above ``max_memory``; nothing was allocated."""
+    """The estimate of memory is above ``max_memory``; nothing was allocated.
+
+    Examples
+    --------
+    >>> from tanager import AODE, MemoryBudgetError
+    >>> try:
+    ...     AODE(max_memory="1 kB").fit([[str(i), str(i)] for i in range(100)], ["a", "b"] * 50)
+    ... except MemoryBudgetError:
+    ...     print("too large")
+    too large
+    """
 
 
 class ModelFileError(TanagerError, ValueError):
-    """A file is damaged, not a model file, or from a newer version."""
+    """A file is damaged, not a model file, or from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import ModelFileError, load
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     try:
+    ...         load(file.name)
+    ...     except ModelFileError:
+    ...         print("no model")
+    no model
+    """
 
 
 class DataWarning(UserWarning):
-    """Some rows or cells were ignored, and learning continued."""
+    """Some rows or cells were ignored, and learning continued.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from tanager import AODE
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = AODE().fit([["sun"], ["rain"], ["sun"]], ["play", "stay", None])
+    >>> told[0].message
+    DataWarning('1 row has no label and is left out.')
+    """
 
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep

@@ -1,9 +1,9 @@
-"""Estimator: options, copies and print-outs as scikit-learn has them, without waiting for scikit-learn.
+"""Estimator and Transformer: options, copies and print-outs as scikit-learn has them, without waiting for scikit-learn.
 
 ``import sklearn.base`` takes more than a second of the processor, and most commands and services never need it. So our
-classifiers stand on a small base of our own. As soon as anybody imports scikit-learn, its ``ClassifierMixin`` and
-``BaseEstimator`` come under that base, and every classifier is one of its estimators, with all that this brings: tags,
-routing of metadata, a picture in notebooks.
+classifiers and the encoder stand on small bases of our own. As soon as anybody imports scikit-learn, its classes come
+under these bases, and every classifier is one of its estimators, with all that this brings: tags, routing of metadata,
+a picture in notebooks.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Self
 
+from tanager.docstrings import complete_when_read
+
 MOST_CHARACTERS = 700  # of a print-out; what is longer loses its middle
 
 _OPTIONS: dict[type, dict[str, Any]] = {}  # the options of each class, with their defaults
 
 
 class _Alone:
-    """What stands under ``Estimator`` while scikit-learn is not there."""
+    """What stands under the bases here while scikit-learn is not there."""
 
 
-class Estimator(_Alone):
+class HasOptions:
     """Something with options: the arguments of its ``__init__``, which are kept untouched under their names."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete_when_read(cls)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:
@@ -43,8 +49,19 @@ class Estimator(_Alone):
         return list(cls.option_defaults())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All options by name; ``deep``: also those of classifiers among them, as ``model__smoothing``."""
-        params = {name: getattr(self, name) for name in self.option_defaults()}
+        """All options by name; ``deep``: also those of classifiers among them, as ``model__smoothing``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether options of classifiers among the options are there, too.
+
+        Returns
+        -------
+        dict
+            Names and values.
+        """
+        params = {name: self._option(name) for name in self.option_defaults()}
         if deep:
             for name, value in list(params.items()):
                 if _has_options(value):
@@ -52,7 +69,18 @@ class Estimator(_Alone):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Change options; ``model__smoothing=2`` changes one of the classifier that is the option ``model``."""
+        """Change options; ``model__smoothing=2`` changes one of the classifier that is the option ``model``.
+
+        Parameters
+        ----------
+        **params : object
+            Names and new values.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         inner: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
             own, nested, rest = name.partition("__")
@@ -68,27 +96,83 @@ class Estimator(_Alone):
         return self
 
     def __repr__(self) -> str:
-        changed = [f"{name}={getattr(self, name)!r}" for name in self.option_defaults() if not self._is_default(name)]
+        changed = [f"{name}={value!r}" for name, value in self.changed_options().items()]
         text = f"{type(self).__name__}({', '.join(changed)})"
         half = MOST_CHARACTERS // 2
         return text if len(text) <= MOST_CHARACTERS else f"{text[:half]}...{text[-half:]}"
+
+    def changed_options(self) -> dict[str, Any]:
+        """The options that are not as they come.
+
+        Returns
+        -------
+        dict
+            Names and values.
+        """
+        return {name: self._option(name) for name in self.option_defaults() if not self._is_default(name)}
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None where there is nothing but text."""
+        return None
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """What a notebook shows, in place of scikit-learn's own display."""
+        shown = self._repr_html_()
+        return {"text/plain": repr(self)} | ({} if shown is None else {"text/html": shown})
 
     def _is_default(self, name: str) -> bool:
         """Whether an option is as it comes. Compared as text: options may be arrays, or numbers that are not equal
         to themselves."""
         default = self.option_defaults()[name]
-        return default is not inspect.Parameter.empty and repr(getattr(self, name)) == repr(default)
+        return default is not inspect.Parameter.empty and repr(self._option(name)) == repr(default)
+
+    def _option(self, name: str) -> Any:
+        """An option as it was given."""
+        return getattr(self, name)
+
+
+class Estimator(HasOptions, _Alone):
+    """A classifier; a ``ClassifierMixin`` and ``BaseEstimator`` of scikit-learn as soon as that is imported."""
+
+
+class Transformer(HasOptions, _Alone):
+    """Makes one table of another; a ``TransformerMixin`` and ``BaseEstimator`` of scikit-learn as soon as that is
+    imported."""
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Say what ``transform`` and ``fit_transform`` give; see scikit-learn's guide to ``set_output``.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            An array, or a frame of that library. None changes nothing.
+
+        Returns
+        -------
+        Transformer
+            The transformer itself.
+        """
+        import sklearn.base  # noqa: F401  # from now on there is more under this class
+
+        return super().set_output(transform=transform)  # type: ignore[misc]
+
+
+def shows_text() -> bool:
+    """Whether scikit-learn was told to show estimators as text."""
+    sklearn = sys.modules.get("sklearn")
+    return sklearn is not None and sklearn.get_config().get("display") == "text"
 
 
 def clone(estimator: Any) -> Any:
     """A classifier with the same options that has learned nothing; also for estimators of scikit-learn."""
-    if not isinstance(estimator, Estimator):
+    if not isinstance(estimator, HasOptions):
         from sklearn.base import clone as clone_other
 
         return clone_other(estimator)
     copy = type(estimator)(**{name: _copied(value) for name, value in estimator.get_params(deep=False).items()})
-    if "_metadata_request" in vars(estimator):  # what scikit-learn was asked to pass on
-        vars(copy)["_metadata_request"] = deepcopy(vars(estimator)["_metadata_request"])
+    for name in ("_metadata_request", "_sklearn_output_config"):  # what scikit-learn was asked to pass on, and to give
+        if name in vars(estimator):
+            vars(copy)[name] = deepcopy(vars(estimator)[name])
     return copy
 
 
@@ -109,10 +193,12 @@ def _has_options(value: Any) -> bool:
 
 
 def _join(base: ModuleType) -> None:
-    """Put the classes of ``sklearn.base`` under ``Estimator``, and so under all classes that have it as ancestor."""
-    Estimator.__bases__ = (base.ClassifierMixin, base.BaseEstimator)
-    for cls in _descendants(Estimator):
-        base.BaseEstimator.__init_subclass__.__func__(cls)  # which adds methods such as set_fit_request
+    """Put the classes of ``sklearn.base`` under ours, and so under all classes that have these as ancestors."""
+    for ours, mixin in ((Estimator, base.ClassifierMixin), (Transformer, base.TransformerMixin)):
+        ours.__bases__ = (HasOptions, mixin, base.BaseEstimator)
+        for cls in _descendants(ours):
+            # Adds methods such as set_fit_request, and lets ``transform`` give what set_output says.
+            super(ours, cls).__init_subclass__()  # type: ignore[arg-type]
 
 
 def _descendants(cls: type) -> Iterator[type]:

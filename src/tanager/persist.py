@@ -41,6 +41,15 @@ from tanager.writing import whole_file
 def save(model: Classifier, path: str | os.PathLike[str]) -> None:
     """Write a classifier, fitted or not, to one file; a file that is there already is replaced at once or not at all.
 
+    Parameters
+    ----------
+    model : Classifier
+        What to write.
+    path : str or PathLike
+        Where to.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from tanager import AODE, load, save
     >>> model = AODE().fit([["sun"], ["rain"]], ["play", "stay"])
@@ -55,7 +64,32 @@ def save(model: Classifier, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Classifier:
-    """The classifier in a file; it answers and learns as the saved one. Unsound files get one clear sentence."""
+    """The classifier in a file; it answers and learns as the saved one. Unsound files get one clear sentence.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        The file.
+
+    Returns
+    -------
+    Classifier
+        The model.
+
+    Raises
+    ------
+    ModelFileError
+        Where the file is damaged, no model file, or from a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import NaiveBayes, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(NaiveBayes().fit([["sun"], ["rain"]], ["play", "stay"]), f"{folder}/weather.tan")
+    ...     load(f"{folder}/weather.tan").predict([["sun"]])
+    array(['play'], dtype='<U4')
+    """
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:

@@ -118,7 +118,9 @@ def test_rows_without_weight_or_class_leave_no_trace(rows, ghosts):
     y = np.array([0] * len(rows) + [255] * len(ghosts), dtype=np.uint8)
     expected = Encoder().fit(columns_of(rows), np.zeros(len(rows), np.uint8)).schema
     assert Encoder().fit(columns_of(rows + ghosts), y * 0, weights).schema == expected
-    assert Encoder().fit(columns_of(rows + ghosts), y).schema == expected
+    assert Encoder().learn(columns_of(rows + ghosts), y).schema == expected
+    labels = ["yes"] * len(rows) + [None] * len(ghosts)
+    assert Encoder().fit(columns_of(rows + ghosts), labels).schema == expected
     streamed = new_encoder().fit(columns_of(rows))
     streamed.update(columns_of(rows + ghosts), weights)
     assert streamed.schema == new_encoder().fit(columns_of(rows)).schema
@@ -364,11 +366,11 @@ def test_other_columns_than_in_training_are_told_once_and_do_no_harm():
         assert encoder.transform({"incom": ["x"], "age": ["p"]}).tolist() == [[255, 0]]
     assert encoder.transform({"incom": ["x"], "age": ["p"]}).tolist() == [[255, 0]]
     with pytest.warns(DataWarning, match=r"1 column that TAN was not fitted on \('more'\): ignored"):
-        assert encoder.transform({"more": [1], "age": ["p"], "income": ["x"]}, name="TAN").tolist() == [[0, 0]]
+        assert encoder.encode({"more": [1], "age": ["p"], "income": ["x"]}, name="TAN").tolist() == [[0, 0]]
     with pytest.raises(SchemaMismatch, match=r"none of the 2 columns that TAN was fitted on: it has 'a', expected"):
-        encoder.transform({"a": ["x"]}, name="TAN")
+        encoder.encode({"a": ["x"]}, name="TAN")
     with pytest.raises(SchemaMismatch, match="X has 3 features, but TAN is expecting 2 features as input"):
-        encoder.transform([["x", "p", "z"]], name="TAN")
+        encoder.encode([["x", "p", "z"]], name="TAN")
 
 
 def test_frames_with_numbers_for_names_are_matched_by_place():
@@ -411,9 +413,9 @@ def test_tables_that_cannot_be_used_are_refused_with_the_way_out(X, sentence):
 
 def test_labels_and_weights_must_fit_the_rows():
     with pytest.raises(DataError, match=r"X has 2 rows, y has shape \(3,\)"):
-        Encoder().fit([["a"], ["b"]], np.zeros(3, np.uint8))
+        Encoder().learn([["a"], ["b"]], np.zeros(3, np.uint8))
     with pytest.raises(DataError, match="X has 2 rows, sample_weight has shape"):
-        Encoder().fit([["a"], ["b"]], weights=np.ones(1))
+        Encoder().learn([["a"], ["b"]], weights=np.ones(1))
     for call in (lambda: Encoder().transform([["a"]]), lambda: Encoder().encode_row({"a": 1})):
         with pytest.raises(DataError, match=r"no schema yet. Call fit first"):
             call()
@@ -471,7 +473,7 @@ def test_a_dictionary_may_hold_nan():
 
 def test_a_table_whose_rows_all_weigh_nothing_has_columns_without_values():
     X = pd.DataFrame({"a": ["x"], "b": [1.5], "c": [1], "d": pd.Categorical(["p"])})
-    schema = Encoder().fit(X, np.zeros(1, np.uint8), np.zeros(1)).schema
+    schema = Encoder().learn(X, np.zeros(1, np.uint8), np.zeros(1)).schema
     assert schema.n_values.tolist() == [0, 0, 0, 1]
 
 

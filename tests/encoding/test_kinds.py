@@ -233,7 +233,7 @@ def test_of_too_many_values_the_most_frequent_stay_and_the_rest_is_other():
     assert encoder.encode_row({"a": "new"}).tolist() == [2]
     assert encoder.update({"a": ["new"]})[:, 0].tolist() == [2]
     assert encoder.schema["a"] == column
-    weighted = Encoder(max_values=3).fit({"a": list("abcd")}, weights=np.array([1, 3, 2, 3])).schema["a"]
+    weighted = Encoder(max_values=3).fit({"a": list("abcd")}, sample_weight=np.array([1, 3, 2, 3])).schema["a"]
     assert weighted.values == ("b", "d")
 
 

@@ -17,7 +17,7 @@ def rows():
     y = np.where(rng.random(80) < 0.3, "no", np.where(X["b"] > 0, "yes", "no"))
     labels, classes = encode_labels(y)
     encoder = Encoder()
-    return X, y, encoder.fit_transform(X, labels, None, len(classes)), labels, encoder.schema, classes
+    return X, y, encoder.learn_and_encode(X, labels, None, len(classes)), labels, encoder.schema, classes
 
 
 @pytest.mark.parametrize("model", [NaiveBayes(), AODE(), TAN(), KDB(), BAN(), NetworkClassifier()], ids=repr)

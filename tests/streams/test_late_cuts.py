@@ -288,14 +288,14 @@ def test_a_number_that_was_not_seen_before_is_no_error():
 
 def test_the_encoder_cuts_at_the_same_row_whatever_the_chunks():
     X, y = stream(m=300)
-    encoders = [Encoder(bins="frequency").fit(X[:WARM], y[:WARM], first=True) for _ in range(3)]
+    encoders = [Encoder(bins="frequency").learn(X[:WARM], y[:WARM], first=True) for _ in range(3)]
     encoders[0].update(X[WARM:])
     for start in range(WARM, 300, 7):
         encoders[1].update(X[start : start + 7])
     for row in dicts(X[WARM:]):
         encoders[2].update_row(row)
     assert encoders[0].schema == encoders[1].schema == encoders[2].schema
-    again = Encoder(bins="frequency").fit(X[:WARM], y[:WARM], first=True)
+    again = Encoder(bins="frequency").learn(X[:WARM], y[:WARM], first=True)
     until = again.rows_until_cut(X[WARM:])
     again.update(X[WARM : WARM + until])
     assert again.schema["x0"].cut_after

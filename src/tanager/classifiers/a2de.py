@@ -20,9 +20,6 @@ class A2DE(CountsClassifier):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     min_count : float, default=1.0
         A pair of values serves as super-parents when it was seen at least that often; where none was, AODE answers.
 

@@ -25,14 +25,10 @@ class AnytimeAODE(AnytimeClassifier):
     member_order : {"cv", "mi", "random", "given"} or list of columns, default="cv"
         Which super-parents come first: those with the fewest errors on left-out rows, those that tell most about the
         class, any (see ``random_state``), as in the table, or as listed.
-    mix : {"joint", "posterior", "replace"}, default="joint"
-        How naive Bayes and the members so far become one answer; with "replace" all members together are AODE.
-    stop : {"loo", "all", "margin", "budget"}, default="loo"
-        When a row has had enough: by default after as many members as make the fewest errors on left-out rows.
-    odds, weights, budget, members, validation_rows, random_state, max_memory
-        See AnytimeClassifier. Where not all super-parents fit into ``max_memory``, as many are kept as do.
-    min_count : float, default=1.0
-        A value serves as a super-parent when it was seen at least that often.
+    mix
+        With "replace" all members together are AODE.
+    max_memory
+        Where not all super-parents fit into it, as many are kept as do.
 
     Attributes
     ----------
@@ -76,8 +72,6 @@ class AnytimeA2DE(AnytimeClassifier):
     ----------
     member_order : {"cv", "mi", "random", "given"} or list of pairs of columns, default="cv"
         Which pairs come first.
-    mix, stop, odds, weights, budget, members, validation_rows, random_state, min_count
-        As for AnytimeAODE.
 
     Examples
     --------

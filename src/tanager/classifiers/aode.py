@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Schema
+from tanager.encoding import Columns, Schema
 from tanager.errors import check_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.gaussian_option import one_parent
@@ -26,9 +25,6 @@ class AODE(CountsClassifier):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often. Where none does, naive Bayes answers.
     subsumption : float or None, default=None
@@ -40,8 +36,6 @@ class AODE(CountsClassifier):
     gaussian : bool or list of columns, default=False
         HAODE: number columns to describe by a normal distribution given the class and the super-parent; True takes all
         of them. As super-parents they are cut into bins.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Notes
     -----
@@ -60,7 +54,7 @@ class AODE(CountsClassifier):
     min_count: float = 1.0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"
-    gaussian: Any = False
+    gaussian: bool | Columns = False
     ddof: int = 0
 
     def check_options(self) -> None:

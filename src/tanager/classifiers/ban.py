@@ -29,15 +29,10 @@ class BAN(NetworkLearner):
     learner : CBL, HillClimb, K2, ChowLiu or None, default=None
         How the arcs among the columns are learned, given the class. None is ``HillClimb()``, by the BIC score;
         ``CBL()`` learns by independence tests.
-    thin_parents : {"drop", "keep"}, default="drop"
-        Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
-    fit_by, penalty
-        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
-        former; see NaiveBayes.
-    smoothing : default=None
-        ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents.
+    smoothing
+        None is ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents.
 
     Attributes
     ----------

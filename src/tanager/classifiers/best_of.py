@@ -51,9 +51,8 @@ class BestOf(Delegating):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"), for all candidates alike.
+    bins
+        All candidates have the same bins.
     candidates : list of classifiers, default=None
         Those that come first are preferred where left-out rows do not clearly speak for another. None is AODE, A2DE,
         WAODE, HNB, FANC, TAN, FAN, NaiveBayes and KDB.
@@ -87,7 +86,7 @@ class BestOf(Delegating):
     """
 
     default_bins = "refined"
-    candidates: Any = None
+    candidates: Sequence[CountsClassifier] | None = None
     criterion: str = "log_loss"
     pool: str | None = None
     max_work: float | None = 3e7
@@ -321,7 +320,13 @@ class BestOf(Delegating):
         self._take_members(stored=data.get("members"))
 
     def table(self) -> str:
-        """The candidates and what left-out rows say of them, best first, as text."""
+        """The candidates and what left-out rows say of them, best first, as text.
+
+        Returns
+        -------
+        str
+            A line for every candidate.
+        """
         _ = self.structure_  # which follows all rows, and the table with it
         width = max(9, *(len(line["candidate"]) for line in self.table_))
         pooled = "  weight" if self._members else ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Schema
+from tanager.encoding import Columns, Schema
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.network_view import n_networks_of
@@ -26,16 +27,11 @@ class Collection(CountsClassifier):
         ``{child: [parents, ...]}`` with every parents a list of columns; ``[]`` is the class alone. Columns that are
         not named have the class alone. Every set contains the class: one without it would not be neutral in a sum but
         flatten the answer, so None (no class) is refused.
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     weights : dict, default=None
         ``{child: [weight, ...]}`` in the same order.
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
         As parents they are cut into bins.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Examples
     --------
@@ -46,10 +42,10 @@ class Collection(CountsClassifier):
     2
     """
 
-    parent_sets: Any = None
+    parent_sets: Mapping[str | int, Sequence[Columns]] | None = None
     default_bins = "refined"
-    weights: Any = None
-    gaussian: Any = False
+    weights: Mapping[str | int, Sequence[float]] | None = None
+    gaussian: bool | Columns = False
     ddof: int = 0
 
     n_networks_ = property(n_networks_of)
@@ -59,7 +55,8 @@ class Collection(CountsClassifier):
         return [p[:size] for _, p, _ in self._resolve(schema) for size in range(len(p) + 1)]
 
     def _resolve(self, schema: Schema) -> Sets:
-        given, weights = dict(self.parent_sets or {}), dict(self.weights or {})
+        given = dict(self.parent_sets or {})
+        weights: dict[Any, Sequence[float]] = dict(self.weights or {})
         sets: Sets = []
 
         def place(name: str | int) -> int:

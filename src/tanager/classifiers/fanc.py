@@ -31,8 +31,6 @@ class FANC(OrderedCollection):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
         As parents they are cut into bins.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Notes
     -----

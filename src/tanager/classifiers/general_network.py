@@ -24,8 +24,6 @@ class GeneralNetwork(NetworkLearner):
     ----------
     learner : CBL, HillClimb, K2, ChowLiu, PDAGSearch or None, default=None
         How the network is learned; None is ``CBL()``, independence tests without a given order of the columns.
-    thin_parents : {"drop", "keep"}, default="drop"
-        Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
     class_root : bool, default=True
         The class comes before all columns and has no parents.
     max_columns : int or None, default=None
@@ -33,8 +31,8 @@ class GeneralNetwork(NetworkLearner):
         themselves; but over all that the learner names in constraints.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
-    smoothing : default=None
-        ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
+    smoothing
+        None is ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
 
     Attributes
     ----------

@@ -23,11 +23,8 @@ class HNB(CountsClassifier):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
-    smoothing : default=None
-        ``MEstimate(1)``, as published; see CountsClassifier for the other options.
+    smoothing
+        None is ``MEstimate(1)``, as published.
 
     Notes
     -----

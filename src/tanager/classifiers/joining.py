@@ -31,7 +31,17 @@ JoinedColumns = tuple[int, ...]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Joining(CountsClassifier):
-    """What BSEJ and FSSJ share: a product of blocks of joined columns, found step by step."""
+    """What BSEJ and FSSJ share: a product of blocks of joined columns, found step by step.
+
+    Parameters
+    ----------
+    criterion : {"accuracy", "log_loss", "auc"}, default="accuracy"
+        What is best, over all rows, each left out. Ties in accuracy go to the larger probability of the true classes.
+    min_gain : float, default=0.0
+        How much a step must gain; 0.01 is another published choice.
+    max_joined : int or None, default=None
+        Most columns that are joined into one.
+    """
 
     criterion: str = "accuracy"
     min_gain: float = 0.0
@@ -108,15 +118,6 @@ class BSEJ(Joining):
     Columns that depend on each other given the class are joined into one, with a value for every combination. Starts
     with all columns, so it finds pairs that only tell something together. Keeps the rows, as codes.
 
-    Parameters
-    ----------
-    criterion : {"accuracy", "log_loss", "auc"}, default="accuracy"
-        What is best, over all rows, each left out. Ties in accuracy go to the larger probability of the true classes.
-    min_gain : float, default=0.0
-        How much a step must gain; 0.01 is another published choice.
-    max_joined : int or None, default=None
-        Most columns that are joined into one.
-
     Attributes
     ----------
     joined_ : tuple of tuples of str
@@ -157,11 +158,6 @@ class FSSJ(Joining):
     """Naive Bayes that starts without columns and adds them one by one, each by itself or joined to others.
 
     As BSEJ, from the other end: quicker, with fewer columns in the end. Keeps the rows, as codes.
-
-    Parameters
-    ----------
-    criterion, min_gain, max_joined
-        See ``BSEJ``.
 
     Attributes
     ----------

@@ -29,9 +29,6 @@ class KDB(CountsClassifier):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     k : int, default=2
         Most parents beside the class; 0 is naive Bayes.
     threshold : float, default=0.0

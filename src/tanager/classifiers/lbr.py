@@ -10,6 +10,7 @@ from tanager.counts.estimates import LearnedBackOff
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.typing import Label, Row, TableLike
 from tanager.errors import DataError, OptionError, SchemaMismatch, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
@@ -99,16 +100,38 @@ class LBR(CountsClassifier):
         search = RuleSearch(float(self.significance), float(self.min_errors), max_tests)
         return LazyRules(view, rows, search, self.max_memory)
 
-    def rule(self, row: Any) -> Rule:
-        """The rule that a row is answered by. ``row`` is a dict, or a table of one row."""
+    def rule(self, row: Row | TableLike) -> Rule:
+        """The rule that a row is answered by. ``row`` is a dict, or a table of one row.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+            What to answer.
+
+        Returns
+        -------
+        Rule
+            The rule; print it.
+        """
         self.check_fitted()
         query = self.encode(row if rows_of_dicts(row) or not isinstance(row, dict) else [row])
         if len(query) != 1:
             raise DataError(f"rule takes one row, got {len(query)}. Use rules for many.")
         return self._rules_of(query)[0]
 
-    def rules(self, X: Any) -> list[Rule]:
-        """The rules that the rows of a table are answered by, one for every row."""
+    def rules(self, X: TableLike) -> list[Rule]:
+        """The rules that the rows of a table are answered by, one for every row.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+
+        Returns
+        -------
+        list of Rule
+            One for every row.
+        """
         self.check_fitted()
         return self._rules_of(self.encode(X))
 
@@ -123,7 +146,7 @@ class LBR(CountsClassifier):
                 found[r] = shared
         return [rule for rule in found if rule is not None]
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
         """Why a row gets its answer: its rule, and log-odds of the columns that the rule does not test.
 
         What the tested values say is in the prior, the log-odds of the classes among the rows that pass. See

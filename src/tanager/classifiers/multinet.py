@@ -11,6 +11,7 @@ import numpy as np
 from tanager.classifiers.general_network import blanket_form
 from tanager.counts.estimates import Estimate
 from tanager.counts.sample import Sample
+from tanager.encoding.typing import Columns
 from tanager.errors import OptionError, nearest
 from tanager.learning.network_learner import Found, Kept, NetworkLearner, by_information, places
 from tanager.networks.network import Network
@@ -36,15 +37,13 @@ class MultiNet(NetworkLearner):
         Classes whose learner has another threshold: ``{"spam": 0.02}``. Else a class with fewer rows than others has a
         threshold that is as many times as high, because chance alone gives it more information; "same" has one
         threshold for all.
-    thin_parents : {"drop", "keep"}, default="drop"
-        Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
     features : "blanket", list of columns or None, default=None
         The columns to use: those in the Markov blanket of a general network that the same learner finds, or these, or
         all.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
-    smoothing : default=None
-        ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
+    smoothing
+        None is ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
 
     Attributes
     ----------
@@ -73,8 +72,8 @@ class MultiNet(NetworkLearner):
     array(['stay'], dtype='<U4')
     """
 
-    thresholds: Any = None
-    features: Any = None
+    thresholds: Mapping[Any, float] | str | None = None
+    features: Columns | str | None = None
 
     fewest_rows: ClassVar[int] = 10  # a class with fewer has no arcs
 

@@ -8,7 +8,7 @@ from typing import Any
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
-from tanager.encoding import Schema
+from tanager.encoding import Columns, Schema
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
 from tanager.learning.gaussian_option import chosen
@@ -33,19 +33,11 @@ class NaiveBayes(CountsClassifier):
     ----------
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution per class instead of bins; True takes all of them.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
     subsumption : float or None, default=None
         NBsr: leave out, row by row, values that only repeat another value of the row, among values seen more often than
         this (50 is customary). Needs pair counts.
     subsumption_gaps : {"skip", "differ"}, default="skip"
         What learned rows say that lack one of two values: nothing, or that the two do not always come together.
-    fit_by : {"likelihood", "conditional_likelihood", "weights", "elr", "factor_weights"}, default="likelihood"
-        Which parameters: by counting; those that make the classes most probable, as in logistic regression; one
-        exponent per column; probabilities that make the classes most probable; or exponents by left-out rows. All but
-        the first keep the rows.
-    penalty : float, default=1.0
-        How strongly such parameters are held to the counted ones; 0 trusts the rows alone.
 
     Attributes
     ----------
@@ -70,7 +62,7 @@ class NaiveBayes(CountsClassifier):
     array([[0.75, 0.25]])
     """
 
-    gaussian: Any = False
+    gaussian: bool | Columns = False
     ddof: int = 0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"

@@ -45,8 +45,8 @@ class NetworkClassifier(CountsClassifier):
         Rows of tables that a person has set, and that stay when the tables are learned: for a variable, a mapping from
         the values of its parents in the network, as a tuple, to the probabilities of its values, in the order of the
         network; see ``Network.with_rows``. A value that the network does not have gets a probability of 0 there.
-    smoothing : default=None
-        ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents, the last one first.
+    smoothing
+        None is ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents, the last one first.
 
     Attributes
     ----------
@@ -76,8 +76,12 @@ class NetworkClassifier(CountsClassifier):
     default_estimate = BackOff(5.0, first=1.0)
 
     parents_ = property(parents_of)
-    network_ = property(lambda self: self._with_locked(network_of(self)))
     blanket_ = property(blanket_of)
+
+    @property
+    def network_(self) -> Network:
+        """The network with its tables, locked rows as they were given."""
+        return self._with_locked(network_of(self))
 
     def check_options(self) -> None:
         super().check_options()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 
 from tanager.counts.block import Block
 from tanager.counts.estimates import Estimate
 from tanager.counts.joint import JointCounts
+from tanager.encoding.kinds import BinsOption
 from tanager.errors import OptionError, SchemaMismatch, check_whole
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.forest_elsewhere import forest_elsewhere
@@ -43,7 +44,7 @@ class NetworkForest(CountsClassifier):
         For the draws; None is a fixed seed.
     smoothing : None
         Probabilities are smoothed from parents to fewer parents, with strengths that are learned.
-    bins, n_bins
+    bins
         Fine bins of number columns, which the networks join to coarser ones.
 
     Attributes
@@ -74,7 +75,7 @@ class NetworkForest(CountsClassifier):
     validation_rows: int = 5000
     random_state: int | None = None
     smoothing: float | Estimate | None = None
-    bins: Any = "frequency"
+    bins: BinsOption = "frequency"
     default_bins = "frequency"
     n_bins: int = 128
 

@@ -47,14 +47,10 @@ class SelectiveNaiveBayes(CountsClassifier):
 
     Parameters
     ----------
-    direction : {"forward", "backward", "best_first"}, default="forward"
-        Add columns one by one, take them away one by one, or do both, going back to earlier sets that looked good.
     criterion : {"accuracy", "log_loss", "auc"}, default="accuracy"
         What is best, over all rows, each left out. Ties in accuracy go to the larger probability of the true classes.
     min_gain : float, default=0.0
         How much a step must gain.
-    non_worse : bool, default=False
-        Go on as long as answers do not become worse (Langley and Sage), instead of as long as they improve.
     patience : int, default=5
         With ``direction="best_first"``, how many sets may be tried in vain before the search ends.
 
@@ -130,9 +126,14 @@ class Selective(Delegating):
         What columns are selected for: one whose answers are a product with a factor for each column, such as
         ``TAN()``, ``KDB()``, ``FANC()`` or ``BAN()``, or an average over super-parents, ``AODE()`` or ``WAODE()``. None
         is ``TAN()``.
-    direction, criterion, min_gain, non_worse, patience
-        How to select; see ``SelectiveNaiveBayes``. The default is to go "backward", because parents were chosen
-        for all columns together.
+    direction
+        The default is to go "backward", because parents were chosen for all columns together.
+    criterion : {"accuracy", "log_loss", "auc"}, default="accuracy"
+        What is best, over all rows, each left out. Ties in accuracy go to the larger probability of the true classes.
+    min_gain : float, default=0.0
+        How much a step must gain.
+    patience : int, default=5
+        With ``direction="best_first"``, how many sets may be tried in vain before the search ends.
     roles : {"either", "both", "parents", "children"}, default="either"
         Of AODE, what a step adds or takes away: a column in one of its two roles, or in both at once; or it selects
         super-parents alone, or children alone, and all columns keep the other role.
@@ -162,7 +163,7 @@ class Selective(Delegating):
     ('x0',)
     """
 
-    model: Any = None
+    model: CountsClassifier | None = None
     direction: str = "backward"
     criterion: str = "accuracy"
     min_gain: float = 0.0

@@ -36,8 +36,6 @@ class SelectiveKDB(KDB):
     loss : {"rmse", "zero_one"}, default="rmse"
         What must be small: the root of the mean squared 1 - P(true class), or the share of wrong answers. Ties go to
         fewer parents, then to fewer columns.
-    threshold, smoothing
-        As in KDB.
 
     Attributes
     ----------

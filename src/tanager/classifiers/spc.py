@@ -51,8 +51,6 @@ class SPC(OrderedCollection):
     weights : dict, default=None
         Prior knowledge, as for FANC: ``{(child, parent): weight}``, with ``(super_parent, parent)`` for two parents and
         None for the class alone.
-    column_order, random_state, gaussian
-        As for FANC.
 
     Attributes
     ----------
@@ -77,7 +75,7 @@ class SPC(OrderedCollection):
     'x0'
     """
 
-    super_parent: Any = None
+    super_parent: str | int | None = None
     select: str = "loo"
     challengers: int = 3
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ class SPODE(CountsClassifier):
     array([[0.8182, 0.1818]])
     """
 
-    super_parent: Any = "loo"
+    super_parent: str | int = "loo"
     min_count: float = 0.0
 
     def check_options(self) -> None:
@@ -78,7 +77,7 @@ class SPODE(CountsClassifier):
             steps = counts.n_features**2 * counts.n_classes
             return self._sums(counts)(rows, leave_out), weight_of_search(rows, steps)
 
-        return super_parent_lead(self.super_parent, new.members[0][0], old.members[0][0], counts, sums)
+        return super_parent_lead(str(self.super_parent), new.members[0][0], old.members[0][0], counts, sums)
 
     def _sums(self, counts: JointCounts) -> Sums:
         return lambda rows, leave_out: one_dependence_sums(self, counts, rows, self.min_count, leave_out=leave_out)

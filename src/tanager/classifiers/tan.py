@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Schema
+from tanager.encoding import Columns, Schema
 from tanager.errors import check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
@@ -43,7 +42,7 @@ class AugmentedNaiveBayes(CountsClassifier):
     missing: str = "drop"
     fit_by: str = "likelihood"
     penalty: float = 1.0
-    gaussian: Any = False
+    gaussian: bool | Columns = False
     ddof: int = 0
 
     parents_ = property(parents_of)
@@ -122,14 +121,9 @@ class TAN(AugmentedNaiveBayes):
     missing : {"drop", "marginal", "mode"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
         the most frequent value in, when learning, too.
-    fit_by, penalty
-        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
-        former; see NaiveBayes.
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
         parents they are cut into bins, by which arcs are chosen, too.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Attributes
     ----------
@@ -193,14 +187,9 @@ class FAN(AugmentedNaiveBayes):
     missing : {"drop", "marginal", "mode"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
         the most frequent value in, when learning, too.
-    fit_by, penalty
-        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
-        former; see NaiveBayes.
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
         parents they are cut into bins, by which arcs are chosen, too.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Examples
     --------

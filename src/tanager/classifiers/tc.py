@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
@@ -29,8 +29,6 @@ class TC(OrderedCollection):
     weights : dict, default=None
         Prior knowledge, as for FANC: ``{(child, parent): weight}``, with ``(parent, parent)`` for two parents and None
         for the class alone. They multiply ``order_weights``.
-    column_order, random_state, gaussian
-        As for FANC.
 
     Examples
     --------
@@ -47,7 +45,7 @@ class TC(OrderedCollection):
     """
 
     order = 3
-    order_weights: Any = None
+    order_weights: Sequence[float] | None = None
 
     def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         sets: Sets = []

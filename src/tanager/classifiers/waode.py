@@ -23,11 +23,8 @@ class WAODE(CountsClassifier):
 
     Parameters
     ----------
-    smoothing : default=None
-        ``MEstimate(1)``, as published; see CountsClassifier for the other options.
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
+    smoothing
+        None is ``MEstimate(1)``, as published.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often.
 

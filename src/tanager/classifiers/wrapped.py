@@ -128,8 +128,8 @@ class Wrapped(Delegating):
     threshold = 0.1     1.0000    0.0225     2        2  * chosen
     """
 
-    model: Any = None
-    grid: Any = None
+    model: NetworkLearner | None = None
+    grid: Sequence[float] | Mapping[str, Sequence[Any]] | None = None
     folds: int | None = None
     criterion: str = "accuracy"
     random_state: int | None = None
@@ -319,7 +319,13 @@ class Wrapped(Delegating):
         self.best_ = self.adopt(model.set_params(learner=chosen))
 
     def table(self) -> str:
-        """What was tried and how it did, as text."""
+        """What was tried and how it did, as text.
+
+        Returns
+        -------
+        str
+            A line for every setting.
+        """
         _ = self.structure_  # which follows all rows, and the table with it
         width = max(7, *(len(line["setting"]) for line in self.table_))
         lines = [f"{'setting':<{width}}  accuracy  log loss  arcs  columns"]

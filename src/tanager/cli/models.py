@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -140,32 +139,19 @@ def parse_smoothing(value: Any) -> Any:
 
 def options_of(name: str) -> list[dict[str, Any]]:
     """The options of a model, its own first: name, default, and the description in its docstring."""
-    from tanager.encoding import Encoder
+    from tanager.docstrings import described
+    from tanager.learning.counts_classifier import CountsClassifier
 
     preset = MODELS[name].options
-    common: dict[str, str] = {}
-    own: dict[str, str] = {}
+    words: dict[str, str] = {}
+    own: set[str] = set()
     defaults: dict[str, Any] = {}
     for cls in (_class(MODELS[name].wraps or name), _class(name)):
         defaults = {option: p.default for option, p in inspect.signature(cls).parameters.items()} | defaults
-        for base in reversed(cls.__mro__[1:]):
-            common |= _documented(base)
-        own |= _documented(cls)
-    words = {**common, **_documented(Encoder), **own}
+        words |= described(cls)
+        own |= set(described(cls, alone=True)) | (set(defaults) - set(CountsClassifier.option_defaults()))
     return [
         {"option": option, "default": preset.get(option, defaults[option]), "about": words.get(option, "")}
         for option in sorted(option_names(name), key=lambda option: (option not in own, option))
         if option not in _HIDDEN
     ]
-
-
-def _documented(cls: type) -> dict[str, str]:
-    """The paragraphs of the section Parameters of a docstring, by parameter name."""
-    text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
-    found: dict[str, str] = {}
-    for names, body in re.findall(
-        r"^(\w[\w, ]*?)(?: :[^\n]*)?\n((?:    [^\n]*\n?)+)", section[1] if section else "", re.M
-    ):
-        found |= dict.fromkeys(re.split(r",\s*", names), " ".join(body.replace("``", "").split()))
-    return found

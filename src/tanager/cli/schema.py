@@ -74,7 +74,7 @@ def _sampled(source: Any, drop: list[str], wanted: dict[str, Any]) -> tuple[Any,
     from tanager.encoding import Encoder
 
     X = source.sample(ROWS, [name for name in source.columns if name not in drop])
-    schema = Encoder(**{"bins": "frequency", **wanted}).fit(X).schema
+    schema = Encoder(**{"bins": "frequency", **wanted}).learn(X).schema
     missing = {name: X.column(name).null_count for name in X.column_names}
     dropped = dict.fromkeys(drop, "asked for") | {gone.name: gone.reason for gone in schema.left_out}
     return schema, missing, dropped, X.num_rows

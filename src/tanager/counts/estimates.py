@@ -40,6 +40,18 @@ class Lidstone(Estimate):
     """``(num + a) / (den + a r)``: the same pseudo-count in every cell. 1 is Laplace's rule, 0 maximum likelihood.
 
     With 0, a context that never occurred gives ``1 / r``.
+
+    Parameters
+    ----------
+    strength : float, default=1.0
+        The pseudo-count a.
+
+    Examples
+    --------
+    >>> from tanager import Lidstone, NaiveBayes
+    >>> X, y = [["sun"], ["sun"], ["rain"]], ["play", "play", "stay"]
+    >>> NaiveBayes(smoothing=Lidstone(0)).fit(X, y).predict_proba([["sun"]])
+    array([[1., 0.]])
     """
 
     kind = "lidstone"
@@ -48,7 +60,19 @@ class Lidstone(Estimate):
 
 @dataclass(frozen=True)
 class MEstimate(Estimate):
-    """``(num + M / r) / (den + M)``: M pseudo-rows in every context, spread evenly."""
+    """``(num + M / r) / (den + M)``: M pseudo-rows in every context, spread evenly.
+
+    Parameters
+    ----------
+    strength : float, default=1.0
+        The pseudo-rows M.
+
+    Examples
+    --------
+    >>> from tanager import MEstimate, WAODE
+    >>> WAODE(smoothing=MEstimate(2)).smoothing
+    MEstimate(strength=2)
+    """
 
     kind = "m"
     strength: float = 1.0
@@ -56,7 +80,19 @@ class MEstimate(Estimate):
 
 @dataclass(frozen=True)
 class BDeu(Estimate):
-    """``(num + ess / (r q)) / (den + ess / q)``: one equivalent sample size for the whole family of q contexts."""
+    """``(num + ess / (r q)) / (den + ess / q)``: one equivalent sample size for the whole family of q contexts.
+
+    Parameters
+    ----------
+    strength : float, default=1.0
+        The equivalent sample size ess.
+
+    Examples
+    --------
+    >>> from tanager import TAN, BDeu
+    >>> TAN(smoothing=BDeu(10), criterion="bdeu").smoothing
+    BDeu(strength=10)
+    """
 
     kind = "bdeu"
     strength: float = 1.0
@@ -69,6 +105,17 @@ class PriorCounts(Estimate):
     This is the smoothing of TAN^s (Friedman, Geiger and Goldszmidt). A marginal itself stays as counted, unless one of
     its values never occurs; then it follows Laplace's rule. The joint of a super-parent with the class shrinks
     towards the product of the two marginals.
+
+    Parameters
+    ----------
+    strength : float, default=5.0
+        The pseudo-rows N0.
+
+    Examples
+    --------
+    >>> from tanager import TAN, PriorCounts
+    >>> TAN(smoothing=PriorCounts()).smoothing
+    PriorCounts(strength=5.0)
     """
 
     kind = "prior"
@@ -80,8 +127,21 @@ class BackOff(Estimate):
     """``(num + M p) / (den + M)`` with p the same estimate without the last parent, down to ``1 / r``.
 
     A configuration of parents that never occurred falls back to the shorter context instead of to uniform. The class
-    is never dropped. ``first`` is M where the class is the only parent; by default it is the same. Large families
-    need a larger M, which at that first level would oversmooth.
+    is never dropped.
+
+    Parameters
+    ----------
+    strength : float, default=1.0
+        The pseudo-rows M.
+    first : float or None, default=None
+        M where the class is the only parent; None: the same. Large families need a larger M, which at that first level
+        would oversmooth.
+
+    Examples
+    --------
+    >>> from tanager import KDB, BackOff
+    >>> KDB(smoothing=BackOff(5, first=1)).smoothing
+    BackOff(strength=5, first=1)
     """
 
     kind = "backoff"
@@ -107,16 +167,25 @@ class LearnedBackOff(Estimate):
     dropped. The strengths c of a family are those, between 1e-3 and 1e6, under which its rows are most probable when
     each is left out. Columns on which parents tell much lean little on the shorter context, others much.
 
-    ``strength`` is where the search begins: strengths about which the counts tell nothing stay there. It is also that
-    of P(y), which is not searched for.
-
-    ``prior`` holds strengths to it: ``prior / 2 (log c - log strength)^2`` is taken off the log likelihood. Without
-    it (0), where the few rows of a class all have one value, the strength falls to its least, and another value that
-    comes later is taken for impossible.
-
     A weight of two is two rows, of which one is left out. Of a cell that holds less than one row, as fading leaves
     them, all is left out: which rows are in it is not known any more. A batch is answered with the strengths of the
     counts as they are; in a stream they are learned again when a structure would be.
+
+    Parameters
+    ----------
+    strength : float, default=1.0
+        Where the search begins: strengths about which the counts tell nothing stay there. It is also that of P(y),
+        which is not searched for.
+    prior : float, default=0.0
+        Holds strengths to it: ``prior / 2 (log c - log strength)^2`` is taken off the log likelihood. Without it (0),
+        where the few rows of a class all have one value, the strength falls to its least, and another value that comes
+        later is taken for impossible.
+
+    Examples
+    --------
+    >>> from tanager import KDB, LearnedBackOff
+    >>> KDB(smoothing=LearnedBackOff(2, prior=0.5)).smoothing
+    LearnedBackOff(strength=2, prior=0.5)
     """
 
     kind = "learned"

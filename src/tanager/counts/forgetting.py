@@ -117,6 +117,13 @@ class Window:
         Number of rows.
     time : str or timedelta, default=None
         Maximum age of a row, such as "30 min". With both, a row leaves by whichever limit comes first.
+
+    Examples
+    --------
+    >>> from tanager import NaiveBayes, Window
+    >>> model = NaiveBayes(window=Window(rows=2)).partial_fit([["a"], ["b"], ["b"]], ["x", "y", "y"])
+    >>> model.class_count_
+    array([0., 2.])
     """
 
     rows: int | None = None

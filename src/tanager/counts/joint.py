@@ -30,6 +30,7 @@ from tanager.counts.align import (
     union_labels,
     value_map,
 )
+from tanager.counts.display import counts_html
 from tanager.counts.memory import as_bytes, check_budget, readable
 from tanager.encoding.codes import refuse_full_codes
 from tanager.encoding.schema import Schema
@@ -162,6 +163,26 @@ class JointCounts:
     ) -> float:
         """Bytes that counts of this shape take, without making them.
 
+        Parameters
+        ----------
+        n_values : sequence of int or array
+            Number of values of each column.
+        n_classes : int
+            Number of classes.
+        order : int, default=2
+            Columns counted together with the class.
+        anchors : sequence of int, default=()
+            Places of columns that are counted with all pairs of others.
+        families : sequence of Family, default=()
+            Sets of columns that are counted together.
+
+        Returns
+        -------
+        float
+            A number of bytes.
+
+        Examples
+        --------
         >>> JointCounts.estimate_bytes([2] * 19, 2)
         52912.0
         """
@@ -312,7 +333,22 @@ class JointCounts:
         return self._handle
 
     def holds(self, order: int = 1, anchors: Sequence[int] = (), families: Sequence[Family] = ()) -> bool:
-        """Whether all of this was counted."""
+        """Whether all of this was counted.
+
+        Parameters
+        ----------
+        order : int, default=1
+            Columns counted together with the class.
+        anchors : sequence of int, default=()
+            Places of columns that are counted with all pairs of others.
+        families : sequence of Family, default=()
+            Sets of columns that are counted together.
+
+        Returns
+        -------
+        bool
+            True or False.
+        """
         if self.n_features < 3:  # there are no triples to count
             order, anchors = min(order, 2), ()
         if self.order == 3:
@@ -360,6 +396,22 @@ class JointCounts:
         """Add rows. Codes and labels are uint8 or uint16; the largest value of the type marks what is missing.
 
         A row with a missing label is left out. Columns of kind "codes" grow by themselves.
+
+        Parameters
+        ----------
+        codes : array of shape (n_rows, n_columns)
+            Codes of the values.
+        labels : array of shape (n_rows,)
+            Codes of the classes.
+        weights : array of shape (n_rows,), default=None
+            How much each row counts. None: all alike.
+        n_jobs : int, default=1
+            Threads.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
         """
         self._count(codes, labels, check_weights(weights, len(codes)), 1, n_jobs)
         return self
@@ -367,7 +419,24 @@ class JointCounts:
     def subtract(
         self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int = 1
     ) -> JointCounts:
-        """Take rows away again, as if they had never been seen. Rows that were never added are refused."""
+        """Take rows away again, as if they had never been seen. Rows that were never added are refused.
+
+        Parameters
+        ----------
+        codes : array of shape (n_rows, n_columns)
+            Codes of the values.
+        labels : array of shape (n_rows,)
+            Codes of the classes.
+        weights : array of shape (n_rows,), default=None
+            How much each row counts. None: all alike.
+        n_jobs : int, default=1
+            Threads.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
+        """
         weights = check_weights(weights, len(codes))
         self._count(codes, labels, weights, -1, n_jobs)
         tables, sparse = list(self._arrays().values()), self._sparse_tables()
@@ -507,11 +576,33 @@ class JointCounts:
         return self._classes / self.scale
 
     def column(self, name: str | int) -> int:
-        """Position of a column given by name or position."""
+        """Position of a column given by name or position.
+
+        Parameters
+        ----------
+        name : str or int
+            A name, or a place.
+
+        Returns
+        -------
+        int
+            Its place, from 0.
+        """
         return place_of(self.schema, name)
 
     def joint(self, *columns: str | int) -> np.ndarray:
-        """N(y, columns...): the class first, then one axis per column, missing cells left out."""
+        """N(y, columns...): the class first, then one axis per column, missing cells left out.
+
+        Parameters
+        ----------
+        *columns : str or int
+            Names or places of columns.
+
+        Returns
+        -------
+        array of shape (n_classes, n_values, ...)
+            Sums of weights.
+        """
         places = [self.column(name) for name in columns]
         inner = tuple(slice(0, int(self.schema.n_values[i])) for i in places)
         return np.moveaxis(self._table(places)[inner], -1, 0) / self.scale
@@ -565,7 +656,18 @@ class JointCounts:
         return slots, cells[tuple(slots.T)].reshape(len(slots), self.n_classes)
 
     def decay(self, factor: float) -> JointCounts:
-        """Fade all counts by a factor in (0, 1]. Costs nothing: new rows weigh more instead."""
+        """Fade all counts by a factor in (0, 1]. Costs nothing: new rows weigh more instead.
+
+        Parameters
+        ----------
+        factor : float
+            What is left of the counts.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
+        """
         if not 0 < factor <= 1:
             raise OptionError(f"decay({factor!r}): the factor must be above 0 and at most 1.")
         (size, power), (factor_size, factor_power) = math.frexp(self.scale), math.frexp(factor)
@@ -579,7 +681,18 @@ class JointCounts:
         return self
 
     def decay_classes(self, factors: Sequence[float] | np.ndarray) -> JointCounts:
-        """Fade the counts of each class by a factor of its own in (0, 1]. Every cell is touched."""
+        """Fade the counts of each class by a factor of its own in (0, 1]. Every cell is touched.
+
+        Parameters
+        ----------
+        factors : sequence of float or array
+            What is left of the counts of each class.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
+        """
         factors = np.asarray(factors, dtype=float)
         if factors.shape != (self.n_classes,):
             raise OptionError(
@@ -596,7 +709,20 @@ class JointCounts:
         return self
 
     def grow(self, schema: Schema, classes: Iterable[object]) -> JointCounts:
-        """Move to a schema (and classes) that holds all values (and classes) of the present one, and more."""
+        """Move to a schema (and classes) that holds all values (and classes) of the present one, and more.
+
+        Parameters
+        ----------
+        schema : Schema
+            The columns with all their values.
+        classes : iterable of object
+            All classes.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
+        """
         classes = as_label_array(classes)
         same_classes = len(classes) == self.n_classes
         wanted = schema.n_values + self.spare
@@ -638,7 +764,23 @@ class JointCounts:
                 begin = end
 
     def merge(self, other: JointCounts) -> JointCounts:
-        """Add other counts to these. Vocabularies are aligned by value; cut points must agree."""
+        """Add other counts to these. Vocabularies are aligned by value; cut points must agree.
+
+        Parameters
+        ----------
+        other : JointCounts
+            Counts over the same columns.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
+
+        Raises
+        ------
+        SchemaMismatch
+            Where columns or cut points differ.
+        """
         if self._same_layout(other):
             factor = self.scale / other.scale
             for mine, theirs in zip(self._arrays().values(), other._arrays().values(), strict=True):
@@ -674,7 +816,13 @@ class JointCounts:
         return self.copy().merge(other)
 
     def copy(self) -> JointCounts:
-        """An independent copy."""
+        """An independent copy.
+
+        Returns
+        -------
+        JointCounts
+            The copy.
+        """
         return self.project(self.schema.names)
 
     def with_modes(self) -> tuple[JointCounts, np.ndarray]:
@@ -700,7 +848,20 @@ class JointCounts:
         return filled, modes
 
     def project(self, columns: Sequence[str | int], order: int | None = None) -> JointCounts:
-        """Counts of some of the columns, in the order given; all others are summed out. Order may only shrink."""
+        """Counts of some of the columns, in the order given; all others are summed out. Order may only shrink.
+
+        Parameters
+        ----------
+        columns : sequence of str or int
+            Names or places of columns.
+        order : int, default=None
+            Columns counted together with the class. None: as many as here.
+
+        Returns
+        -------
+        JointCounts
+            New counts.
+        """
         places = [self.column(name) for name in columns]
         whole = places == list(range(self.n_features))  # a copy, for tables as before
         order = self.order if order is None else order
@@ -739,6 +900,18 @@ class JointCounts:
         """Move to a schema with further columns at the end; all rows counted so far have them missing.
 
         Wider counts (a higher ``order``, ``anchors``, ``families``) can begin with the new columns only.
+
+        Parameters
+        ----------
+        schema : Schema
+            The columns, with further ones at the end.
+        **shape : object
+            Order, anchors and families from now on.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
         """
         new = self._blank(schema, self.classes, **shape)
         places: list[int | None] = [*range(self.n_features), *[None] * (len(schema.columns) - self.n_features)]
@@ -868,6 +1041,9 @@ class JointCounts:
             f"{self.n_classes} classes, {readable(self.nbytes)})"
         )
 
+    def _repr_html_(self) -> str:
+        return counts_html(self)
+
     # --- files --------------------------------------------------------------------------------------------------
 
     def to_header(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -947,13 +1123,35 @@ class JointCounts:
             raise ModelFileError("its counts say of a family that it is sparse, and do not have it")
 
     def to_bytes(self) -> bytes:
-        """These counts as bytes, with a checksum; ``from_bytes`` reads them back."""
+        """These counts as bytes, with a checksum; ``from_bytes`` reads them back.
+
+        Returns
+        -------
+        bytes
+            The bytes.
+        """
         header, arrays = self.to_header()
         return archive.pack({"kind": "counts", "counts": header}, arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> JointCounts:
-        """Counts from bytes; damaged or foreign bytes get one clear sentence."""
+        """Counts from bytes; damaged or foreign bytes get one clear sentence.
+
+        Parameters
+        ----------
+        data : bytes
+            What ``to_bytes`` gave.
+
+        Returns
+        -------
+        JointCounts
+            The counts.
+
+        Raises
+        ------
+        ModelFileError
+            Where the bytes are damaged, or no counts.
+        """
         header, arrays = archive.unpack(data, "the data")
         if header.get("kind") != "counts":
             raise ModelFileError(f"the data hold a {header.get('kind')}, not counts.")

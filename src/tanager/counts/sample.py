@@ -18,6 +18,7 @@ from tanager.encoding.encoder import Encoder
 from tanager.encoding.labels import encode_labels
 from tanager.encoding.schema import OTHER, Schema, refuse_duplicates
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.typing import LabelsLike, TableLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_whole, nearest
 
@@ -103,13 +104,37 @@ class Sample:
 
     @classmethod
     def of(
-        cls, X: Any, y: Any = None, *, target: str | None = None, sample_weight: Any = None, **encoder_options: Any
+        cls,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        *,
+        target: str | None = None,
+        sample_weight: WeightsLike | None = None,
+        **encoder_options: Any,
     ) -> Sample:
         """A sample from any table, with columns encoded as by a classifier; the class, if there is one, comes last.
 
         The class is ``y``, under the name ``target`` or its own or "class"; without ``y``, the column of X that
         ``target`` names; without either there is none, and numbers need ``bins="frequency"`` or "width". All other
         options are those of ``Encoder``.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y : array of labels, default=None
+            The class of every row: text, booleans or whole numbers.
+        target : str, default=None
+            The name of the class.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
+        **encoder_options : object
+            Options of ``Encoder``.
+
+        Returns
+        -------
+        Sample
+            The sample.
         """
         if encoder_options.get("continuous"):
             raise OptionError("continuous columns cannot be counted in a sample. Leave out continuous=.")
@@ -117,7 +142,7 @@ class Sample:
         weights = check_weights(sample_weight, table.n_rows)
         encoder = Encoder(**{"keep": "all", **encoder_options})  # all columns are variables
         if y is None and target is None:
-            codes = encoder.fit_transform(table, None, weights)
+            codes = encoder.learn_and_encode(table, None, weights)
             return cls(codes, _values(encoder.schema), encoder.schema.names, weights)
         if y is None:
             table, y = _take_out(table, str(target))
@@ -127,7 +152,7 @@ class Sample:
             check_lengths(table.n_rows, y)
         labels, classes = encode_labels(y)
         refuse_fractions(classes)
-        codes = encoder.fit_transform(table, labels, weights, len(classes))
+        codes = encoder.learn_and_encode(table, labels, weights, len(classes))
         return cls.of_rows(codes, labels, weights, encoder.schema, classes, str(target))
 
     @classmethod
@@ -140,7 +165,28 @@ class Sample:
         classes: Iterable[object],
         target: str = "class",
     ) -> Sample:
-        """The columns of a schema and, last, the class, under a name that no column has."""
+        """The columns of a schema and, last, the class, under a name that no column has.
+
+        Parameters
+        ----------
+        codes : array
+            Codes of the values.
+        labels : array
+            Codes of the classes.
+        weights : array or None
+            How much each row counts.
+        schema : Schema
+            The columns.
+        classes : iterable of object
+            The labels, in the order of their codes.
+        target : str, default="class"
+            The name of the class.
+
+        Returns
+        -------
+        Sample
+            The sample.
+        """
         while target in schema:
             target += "_"
         wide = max(codes.dtype, labels.dtype)
@@ -152,7 +198,18 @@ class Sample:
         return cls(both, [*_values(schema), list(classes)], [*schema.names, target], weights)
 
     def index(self, variable: Variable) -> int:
-        """Position of a variable given by name or position. Raises SchemaMismatch for an unknown one."""
+        """Position of a variable given by name or position. Raises SchemaMismatch for an unknown one.
+
+        Parameters
+        ----------
+        variable : Variable
+            A name, or a place.
+
+        Returns
+        -------
+        int
+            Its place, from 0.
+        """
         if isinstance(variable, str):
             if variable not in self.names:
                 raise SchemaMismatch(f"there is no variable {variable!r}.{nearest(variable, self.names)}")
@@ -177,7 +234,18 @@ class Sample:
         return float(len(self.codes) if self.weights is None else self.weights.sum())
 
     def count(self, *variables: Variable) -> np.ndarray:
-        """Joint counts of these variables, one axis each; rows in which one is missing are left out."""
+        """Joint counts of these variables, one axis each; rows in which one is missing are left out.
+
+        Parameters
+        ----------
+        *variables : str or int
+            Names or places.
+
+        Returns
+        -------
+        array
+            Sums of weights.
+        """
         return self.count_at(self._places(variables))
 
     def count_at(self, places: Sequence[int]) -> np.ndarray:
@@ -188,7 +256,22 @@ class Sample:
         return self._rows.count(places)
 
     def information(self, x: Variable, z: Variable, given: Iterable[Variable] = ()) -> Information:
-        """I(X; Z | given) with its degrees of freedom; symmetric in X and Z."""
+        """I(X; Z | given) with its degrees of freedom; symmetric in X and Z.
+
+        Parameters
+        ----------
+        x : Variable
+            A name, or a place.
+        z : Variable
+            A name, or a place.
+        given : iterable of Variable, default=()
+            Names or places of variables that are known.
+
+        Returns
+        -------
+        Information
+            The information in nats, and its degrees of freedom.
+        """
         first, second, *rest = self._places((x, z, *given))
         return self.information_at(first, second, rest)
 
@@ -237,13 +320,46 @@ class Sample:
 
         "ll" is the log-likelihood, "aic" and "bic" the same with their penalties, "k2" and "bdeu" (with equivalent
         sample size ``strength``) the log marginal likelihood.
+
+        Parameters
+        ----------
+        kind : str
+            The score: "ll" (log likelihood), "aic", "bic", "k2" or "bdeu".
+        child : Variable
+            A name, or a place.
+        parents : iterable of Variable, default=()
+            Names or places.
+        strength : float, default=1.0
+            The equivalent sample size, where the score has one.
+
+        Returns
+        -------
+        float
+            The score.
         """
         return float(self.scores(kind, child, [parents], strength)[0])
 
     def scores(
         self, kind: str, child: Variable, parents: Iterable[Iterable[Variable]], strength: float = 1.0
     ) -> np.ndarray:
-        """The scores of one child with each of several parent sets; sets that differ in one share the counting."""
+        """The scores of one child with each of several parent sets; sets that differ in one share the counting.
+
+        Parameters
+        ----------
+        kind : str
+            The score: "ll" (log likelihood), "aic", "bic", "k2" or "bdeu".
+        child : Variable
+            A name, or a place.
+        parents : iterable of iterable of Variable
+            Sets of names or places.
+        strength : float, default=1.0
+            The equivalent sample size, where the score has one.
+
+        Returns
+        -------
+        array
+            One score for each set.
+        """
         check_option("score", kind, SCORES)
         if kind == "bdeu" and not 0 < strength < math.inf:
             raise OptionError(f"strength={strength!r}: the equivalent sample size of BDeu must be positive and finite.")
@@ -284,6 +400,11 @@ class Sample:
         """The same rows, with missing cells imputed by the most common value of their variable.
 
         Scores over different rows cannot be compared, so searches impute first. Itself where nothing is missing.
+
+        Returns
+        -------
+        Sample
+            A new sample.
         """
         if self._filled is None:
             most = [int(self.codes[:, i].max(initial=0)) for i in range(len(self.names))]
@@ -295,14 +416,38 @@ class Sample:
         return self._filled
 
     def where(self, variable: Variable, code: int) -> Sample:
-        """The rows in which a variable has the value with this code, as a sample."""
+        """The rows in which a variable has the value with this code, as a sample.
+
+        Parameters
+        ----------
+        variable : Variable
+            A name, or a place.
+        code : int
+            The code of a value.
+
+        Returns
+        -------
+        Sample
+            A new sample.
+        """
         key = (self.index(variable), int(code))
         if key not in self._parts:  # cached, so that what is computed in it serves every learner
             self._parts[key] = self.take(np.flatnonzero(self.codes[:, key[0]] == code))
         return self._parts[key]
 
     def take(self, rows: np.ndarray) -> Sample:
-        """The rows at these positions, as a sample."""
+        """The rows at these positions, as a sample.
+
+        Parameters
+        ----------
+        rows : array
+            Places of rows.
+
+        Returns
+        -------
+        Sample
+            A new sample.
+        """
         weights = None if self.weights is None else self.weights[rows]
         return Sample(self.codes[rows], self.values, self.names, weights)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tanager.decisions.beliefs import Beliefs, beliefs_of, encode_known
+from tanager.encoding.typing import LabelsLike, TableLike
 from tanager.errors import DataError, OptionError, check_number, check_whole, is_number, nearest
 from tanager.scoring.decision import check_costs, decide
 
@@ -208,12 +209,36 @@ class Acquisition:
     # --- one row ------------------------------------------------------------------------------------------------------
 
     def next(self, known: Mapping[str, object] | None = None) -> Advice:
-        """What to ask next, given the known columns of a row; ``best`` is None where nothing is worth its price."""
+        """What to ask next, given the known columns of a row; ``best`` is None where nothing is worth its price.
+
+        Parameters
+        ----------
+        known : dict, default=None
+            Names and values of the columns that are known.
+
+        Returns
+        -------
+        Advice
+            What is worth asking, the best first.
+        """
         codes = encode_known(self.beliefs, known or {})
         return self._advice(codes, self._asked_by(codes))
 
     def run(self, row: Mapping[str, object], known: Sequence[str] = ()) -> AcquisitionRun:
-        """Ask for columns of a row until none is worth its price; ``known`` are known from the start, for nothing."""
+        """Ask for columns of a row until none is worth its price; ``known`` are known from the start, for nothing.
+
+        Parameters
+        ----------
+        row : dict
+            All columns of a row.
+        known : sequence of str, default=()
+            Columns that are known from the start, for nothing.
+
+        Returns
+        -------
+        AcquisitionRun
+            What was asked, paid and answered.
+        """
         cells = encode_known(self.beliefs, row)
         codes, asked = self._start(cells, known)
         paid, names = 0.0, list[str]()
@@ -243,7 +268,7 @@ class Acquisition:
 
     # --- a table ------------------------------------------------------------------------------------------------------
 
-    def evaluate(self, X: Any, y: Any, known: Sequence[str] = ()) -> AcquisitionReport:
+    def evaluate(self, X: TableLike, y: LabelsLike, known: Sequence[str] = ()) -> AcquisitionReport:
         """What it costs on average to answer the rows of a table, asking for one column after the other.
 
         A cell that is missing in the table is paid for, and nothing is learned from it.
@@ -252,9 +277,15 @@ class Acquisition:
         ----------
         X : table
             Rows that the model has not learned, with all columns.
-        y : classes of the rows
+        y : array of labels
+            The class of every row.
         known : sequence of str, default=()
             Columns that are known from the start, for nothing.
+
+        Returns
+        -------
+        AcquisitionReport
+            Averages over the rows.
         """
         cells = self.beliefs.encode(X)
         labels = self._label_codes(y, len(cells))

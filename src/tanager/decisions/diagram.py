@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager.decisions import plain_data, questions, sensitivity, solving
+from tanager.decisions.display import decisions_html
 from tanager.decisions.order import decision_order, remembered
 from tanager.decisions.policy import Policy, Solution
 from tanager.errors import DataError, SchemaMismatch, nearest
@@ -169,14 +172,36 @@ class DecisionNetwork:
         return self._network
 
     def kind(self, name: str) -> str:
-        """``chance``, ``decision`` or ``utility``."""
+        """``chance``, ``decision`` or ``utility``.
+
+        Parameters
+        ----------
+        name : str
+            The name of a node.
+
+        Returns
+        -------
+        str
+            One of these words.
+        """
         if name in self._utilities:
             return "utility"
         self.index(name)
         return "decision" if name in self._decisions else "chance"
 
     def index(self, name: str) -> int:
-        """The index of a chance node or decision in ``network``; an error if there is none of this name."""
+        """The index of a chance node or decision in ``network``; an error if there is none of this name.
+
+        Parameters
+        ----------
+        name : str
+            The name of a node.
+
+        Returns
+        -------
+        int
+            Its place, from 0.
+        """
         if name in self._utilities:
             raise SchemaMismatch(f"{name!r} is a utility; a chance node or a decision is needed here.")
         if name not in self._network:
@@ -184,12 +209,34 @@ class DecisionNetwork:
         return self._network.index(name)
 
     def values(self, name: str) -> tuple[object, ...]:
-        """The values of a chance node, or the options of a decision."""
+        """The values of a chance node, or the options of a decision.
+
+        Parameters
+        ----------
+        name : str
+            The name of a node.
+
+        Returns
+        -------
+        tuple of object
+            Its values or options, in order.
+        """
         self.index(name)
         return self._network.values(name)
 
     def parents(self, name: str) -> tuple[str, ...]:
-        """The parents of a node, in the order of the axes of its table."""
+        """The parents of a node, in the order of the axes of its table.
+
+        Parameters
+        ----------
+        name : str
+            The name of a node.
+
+        Returns
+        -------
+        tuple of str
+            Names of nodes.
+        """
         if name in self._utilities:
             return self._utilities[name]
         self.index(name)
@@ -216,12 +263,38 @@ class DecisionNetwork:
         return self._given_order
 
     def information(self, decision: str, *, limited_memory: bool = False) -> tuple[str, ...]:
-        """What is known when a decision is made: its parents and, unless memory is limited, all that was before."""
+        """What is known when a decision is made: its parents and, unless memory is limited, all that was before.
+
+        Parameters
+        ----------
+        decision : str
+            The name of a decision.
+        limited_memory : bool, default=False
+            Whether only the parents of a decision are known when it is made, and not all that was known before.
+
+        Returns
+        -------
+        tuple of str
+            Names of nodes.
+        """
         self._check_kind(decision, "decision")
         return self.parents(decision) if limited_memory else remembered(self, self.order)[decision]
 
     def cell_words(self, name: str, cell: Sequence[int]) -> str:
-        """The cell of a utility's table in words: ``oil = dry and drill = yes``."""
+        """The cell of a utility's table in words: ``oil = dry and drill = yes``.
+
+        Parameters
+        ----------
+        name : str
+            The name of a utility.
+        cell : sequence of int
+            A place on each axis of its table.
+
+        Returns
+        -------
+        str
+            The cell in words.
+        """
         pairs = zip(self.parents(name), cell, strict=True)
         return " and ".join(f"{parent} = {self.values(parent)[v]}" for parent, v in pairs)
 
@@ -239,14 +312,40 @@ class DecisionNetwork:
     # --- editing ------------------------------------------------------------------------------------------------------
 
     def add(self, parent: str, child: str) -> DecisionNetwork:
-        """The diagram with one more arc; the child loses its table."""
+        """The diagram with one more arc; the child loses its table.
+
+        Parameters
+        ----------
+        parent : str
+            Where the arc begins.
+        child : str
+            Where the arc ends.
+
+        Returns
+        -------
+        DecisionNetwork
+            A new diagram.
+        """
         if child in self._utilities:
             self.index(parent)
             return self._changed(arcs=[*self.arcs, (parent, child)], touched={child})
         return self._changed(network=self._network.add(self._named(parent), self._named(child)))
 
     def remove(self, parent: str, child: str) -> DecisionNetwork:
-        """The diagram without an arc; the child loses its table."""
+        """The diagram without an arc; the child loses its table.
+
+        Parameters
+        ----------
+        parent : str
+            Where the arc begins.
+        child : str
+            Where the arc ends.
+
+        Returns
+        -------
+        DecisionNetwork
+            A new diagram.
+        """
         if child not in self._utilities:
             return self._changed(network=self._network.remove(self._named(parent), self._named(child)))
         if parent not in self._utilities[child]:
@@ -254,33 +353,113 @@ class DecisionNetwork:
         return self._changed(arcs=[arc for arc in self.arcs if arc != (parent, child)], touched={child})
 
     def with_tables(self, tables: Mapping[str, Any]) -> DecisionNetwork:
-        """The diagram with these tables, which replace its own."""
+        """The diagram with these tables, which replace its own.
+
+        Parameters
+        ----------
+        tables : dict of name to array
+            Tables of some nodes.
+
+        Returns
+        -------
+        DecisionNetwork
+            A new diagram.
+        """
         changed = self._changed()
         changed._add_tables(tables)
         return changed
 
     def with_chance(
-        self, name: str, values: Sequence[object], parents: Sequence[str] = (), table: Any = None
+        self, name: str, values: Sequence[object], parents: Sequence[str] = (), table: ArrayLike | None = None
     ) -> DecisionNetwork:
-        """The diagram with one more chance node."""
+        """The diagram with one more chance node.
+
+        Parameters
+        ----------
+        name : str
+            The name of a node.
+        values : sequence of object
+            Its values.
+        parents : sequence of str, default=()
+            Names of its parents, in the order of the axes of its table.
+        table : array, default=None
+            Its numbers, with an axis for each parent; last, for a chance node, one for its values. None: not known yet.
+
+        Returns
+        -------
+        DecisionNetwork
+            A new diagram.
+        """
         chance = {**{own: self.values(own) for own in self.chance}, name: values}
         return self._with_node(name, parents, table, chance=chance)
 
     def with_decision(self, name: str, options: Sequence[object], parents: Sequence[str] = ()) -> DecisionNetwork:
-        """The diagram with one more decision; an order that was given has to be given again: ``with_order``."""
+        """The diagram with one more decision; an order that was given has to be given again: ``with_order``.
+
+        Parameters
+        ----------
+        name : str
+            The name of a node.
+        options : sequence of object
+            What can be chosen.
+        parents : sequence of str, default=()
+            What is known when it is made.
+
+        Returns
+        -------
+        DecisionNetwork
+            A new diagram.
+        """
         decisions = {**{own: self.values(own) for own in self._decisions}, name: options}
         return self._with_node(name, parents, None, decisions=decisions, order=None)
 
-    def with_utility(self, name: str, parents: Sequence[str] = (), table: Any = None) -> DecisionNetwork:
-        """The diagram with one more utility."""
+    def with_utility(self, name: str, parents: Sequence[str] = (), table: ArrayLike | None = None) -> DecisionNetwork:
+        """The diagram with one more utility.
+
+        Parameters
+        ----------
+        name : str
+            The name of a node.
+        parents : sequence of str, default=()
+            Names of its parents, in the order of the axes of its table.
+        table : array, default=None
+            Its numbers, with an axis for each parent; last, for a chance node, one for its values. None: not known yet.
+
+        Returns
+        -------
+        DecisionNetwork
+            A new diagram.
+        """
         return self._with_node(name, parents, table, utilities=[*self._utilities, name])
 
     def with_order(self, order: Sequence[str] | None) -> DecisionNetwork:
-        """The diagram with this order of its decisions; None: that which follows from the arcs."""
+        """The diagram with this order of its decisions; None: that which follows from the arcs.
+
+        Parameters
+        ----------
+        order : sequence of str or None
+            The decisions, the first one first.
+
+        Returns
+        -------
+        DecisionNetwork
+            A new diagram.
+        """
         return self._changed(order=order)
 
     def without(self, name: str) -> DecisionNetwork:
-        """The diagram without a node; its children lose their tables."""
+        """The diagram without a node; its children lose their tables.
+
+        Parameters
+        ----------
+        name : str
+            The name of a node.
+
+        Returns
+        -------
+        DecisionNetwork
+            A new diagram.
+        """
         self.kind(name)
         kept = [own for own in self.names if own != name]
         touched = {child for parent, child in self.arcs if parent == name} | {name}
@@ -341,6 +520,7 @@ class DecisionNetwork:
         decisions : mapping from name to options, or names of variables
             New decisions; or variables of the network that are to be chosen, whose parents are then what is known.
         utilities : mapping from name to (parents, numbers)
+            What is to be made large, with an axis of numbers for each parent.
         information : mapping from decision to names, default=None
             What is known when each decision is made.
         order : sequence of str, default=None
@@ -378,7 +558,7 @@ class DecisionNetwork:
 
     @classmethod
     def from_costs(
-        cls, network: Network, target: str, cost_matrix: Any, known: Sequence[str] | None = None
+        cls, network: Network, target: str, cost_matrix: ArrayLike, known: Sequence[str] | None = None
     ) -> DecisionNetwork:
         """Cost-sensitive classification as a diagram: choose an answer for the target, knowing the other variables.
 
@@ -417,6 +597,18 @@ class DecisionNetwork:
     def under(self, policies: Solution | Mapping[str, Policy]) -> Network:
         """The network in which every decision follows its policy: ask for posteriors, draw rows from it.
 
+        Parameters
+        ----------
+        policies : Solution or dict of name to Policy
+            What is done at each decision.
+
+        Returns
+        -------
+        Network
+            A network without decisions.
+
+        Examples
+        --------
         >>> from tanager import DecisionNetwork
         >>> diagram = DecisionNetwork({"rain": ("no", "yes")}, {"umbrella": ("leave", "take")}, ["comfort"],
         ...     [("rain", "umbrella"), ("rain", "comfort"), ("umbrella", "comfort")],
@@ -450,6 +642,11 @@ class DecisionNetwork:
         evidence : mapping from name to value, default=None
             What is known before all decisions: values of chance nodes, and options of decisions that have been made.
 
+        Returns
+        -------
+        Solution
+            The policies, and their expected utility.
+
         Notes
         -----
         The cost grows with the largest intermediate table. A table of more than ten million cells raises an error.
@@ -466,6 +663,20 @@ class DecisionNetwork:
         """The expected utility of given policies, or without them of the best ones, given evidence.
 
         ``expected_utility(evidence={"test": "no"})`` is that of the best policies if there is no test.
+
+        Parameters
+        ----------
+        policies : Solution or dict of name to Policy, default=None
+            What is done at each decision. None: what is best.
+        evidence : dict of name to value, default=None
+            What is known: values of chance nodes, options of decisions.
+        limited_memory : bool, default=False
+            Whether only the parents of a decision are known when it is made, and not all that was known before.
+
+        Returns
+        -------
+        float
+            The expected utility.
         """
         if not policies:
             return self.solve(limited_memory=limited_memory, evidence=evidence).expected_utility
@@ -478,6 +689,22 @@ class DecisionNetwork:
 
         Of the state of the world itself this is the value of perfect information; of the result of a test, that of
         imperfect information. It is never negative.
+
+        Parameters
+        ----------
+        name : str
+            The name of a chance node.
+        before : str, default=None
+            The decision before which it is known. None: the first.
+        evidence : dict of name to value, default=None
+            What is known: values of chance nodes, options of decisions.
+        limited_memory : bool, default=False
+            Whether only the parents of a decision are known when it is made, and not all that was known before.
+
+        Returns
+        -------
+        float
+            The gain in expected utility.
         """
         return questions.value_of_information(self, name, before, evidence or {}, limited_memory)
 
@@ -487,6 +714,20 @@ class DecisionNetwork:
         """The value of knowing each chance node before a decision (by default the first), the largest first.
 
         Chance nodes that are known anyway, or that only come to be after the decision, are left out.
+
+        Parameters
+        ----------
+        before : str, default=None
+            The decision before which it is known. None: the first.
+        evidence : dict of name to value, default=None
+            What is known: values of chance nodes, options of decisions.
+        limited_memory : bool, default=False
+            Whether only the parents of a decision are known when it is made, and not all that was known before.
+
+        Returns
+        -------
+        dict of str to float
+            The value for each name.
         """
         return questions.information_values(self, before, evidence or {}, limited_memory)
 
@@ -498,13 +739,45 @@ class DecisionNetwork:
         evidence: Known | None = None,
         limited_memory: bool = False,
     ) -> list[questions.PricedTest]:
-        """Which test is worth its price: chance nodes with what it costs to learn them, the best first."""
+        """Which test is worth its price: chance nodes with what it costs to learn them, the best first.
+
+        Parameters
+        ----------
+        prices : dict of name to float
+            What it costs to learn each.
+        before : str, default=None
+            The decision before which it is known. None: the first.
+        evidence : dict of name to value, default=None
+            What is known: values of chance nodes, options of decisions.
+        limited_memory : bool, default=False
+            Whether only the parents of a decision are known when it is made, and not all that was known before.
+
+        Returns
+        -------
+        list of PricedTest
+            What each is worth, and what is left of that.
+        """
         return questions.compare_tests(self, prices, before, evidence or {}, limited_memory)
 
     def utility_ranges(
         self, utility: str | None = None, *, evidence: Known | None = None, limited_memory: bool = False
     ) -> list[sensitivity.UtilityRange]:
-        """For each number of one utility or of all: the range in which the best policy stays the best."""
+        """For each number of one utility or of all: the range in which the best policy stays the best.
+
+        Parameters
+        ----------
+        utility : str, default=None
+            The name of a utility. None: all of them.
+        evidence : dict of name to value, default=None
+            What is known: values of chance nodes, options of decisions.
+        limited_memory : bool, default=False
+            Whether only the parents of a decision are known when it is made, and not all that was known before.
+
+        Returns
+        -------
+        list of UtilityRange
+            One range for each number.
+        """
         return sensitivity.utility_ranges(self, utility, evidence or {}, limited_memory)
 
     def utility_curve(
@@ -521,6 +794,26 @@ class DecisionNetwork:
 
         It is convex and linear between the points that are returned; at each point between the ends another policy
         becomes the best. ``cell`` names the number by the values of the utility's parents.
+
+        Parameters
+        ----------
+        utility : str
+            The name of a utility.
+        cell : dict of name to value
+            Which number of its table.
+        low : float
+            The least number.
+        high : float
+            The largest number.
+        evidence : dict of name to value, default=None
+            What is known: values of chance nodes, options of decisions.
+        limited_memory : bool, default=False
+            Whether only the parents of a decision are known when it is made, and not all that was known before.
+
+        Returns
+        -------
+        list of (float, float)
+            Pairs of the number and the expected utility, at every bend.
         """
         return sensitivity.utility_curve(self, utility, cell, low, high, evidence or {}, limited_memory)
 
@@ -530,18 +823,49 @@ class DecisionNetwork:
         """What happens to the expected utility if each number of a utility is a little lower or higher; widest first.
 
         ``swing`` is a share of the difference between the largest and the smallest number of that utility.
+
+        Parameters
+        ----------
+        swing : float, default=0.1
+            How far a number is lower and higher, as a share of the spread of its table.
+        evidence : dict of name to value, default=None
+            What is known: values of chance nodes, options of decisions.
+        limited_memory : bool, default=False
+            Whether only the parents of a decision are known when it is made, and not all that was known before.
+
+        Returns
+        -------
+        list of Swing
+            What each number does, the widest swing first.
         """
         return sensitivity.tornado(self, swing, evidence or {}, limited_memory)
 
     # --- as plain data, as a value and as a picture -------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: nodes with their kind, values, parents and, if known, the table."""
+        """Plain data for JSON: nodes with their kind, values, parents and, if known, the table.
+
+        Returns
+        -------
+        dict
+            Plain data.
+        """
         return plain_data.to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> DecisionNetwork:
-        """The diagram that ``to_dict`` wrote."""
+        """The diagram that ``to_dict`` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            What ``to_dict`` gave.
+
+        Returns
+        -------
+        DecisionNetwork
+            The diagram.
+        """
         return cls(**plain_data.parts(data))
 
     def __eq__(self, other: object) -> bool:
@@ -585,8 +909,24 @@ class DecisionNetwork:
         n = len(self._utilities)
         return f"<DecisionNetwork of {', '.join(parts)} and {n} utilit{'y' if n == 1 else 'ies'}>"
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
-        """Draw it; see ``tanager.plot_decisions``."""
+    def _repr_html_(self) -> str:
+        return decisions_html(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_decisions``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_decisions``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_decisions")(self, path, **options)
 
 

@@ -34,6 +34,18 @@ FORMATS: dict[str, tuple[Any, Any]] = {".json": (_read_json, _write_json), ".xds
 def read_decisions(path: str | os.PathLike[str]) -> DecisionNetwork:
     """The influence diagram in a file: JSON (.json) or XDSL (.xdsl), the format of GeNIe and SMILE.
 
+    Parameters
+    ----------
+    path : str or PathLike
+        The file.
+
+    Returns
+    -------
+    DecisionNetwork
+        The diagram.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from tanager import DecisionNetwork, read_decisions, write_decisions
     >>> diagram = DecisionNetwork({}, {"umbrella": ("leave", "take")}, ["comfort"], [("umbrella", "comfort")],
@@ -56,7 +68,25 @@ def read_decisions(path: str | os.PathLike[str]) -> DecisionNetwork:
 
 
 def write_decisions(diagram: DecisionNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a diagram to a file, completely or not at all, in the format of its extension; see ``read_decisions``."""
+    """Write a diagram to a file, completely or not at all, in the format of its extension; see ``read_decisions``.
+
+    Parameters
+    ----------
+    diagram : DecisionNetwork
+        What to write.
+    path : str or PathLike
+        Where to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import DecisionNetwork, read_decisions, write_decisions
+    >>> diagram = DecisionNetwork({}, {"umbrella": ("leave", "take")}, ["comfort"], [("umbrella", "comfort")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_decisions(diagram, f"{folder}/rain.json")
+    ...     read_decisions(f"{folder}/rain.json").values("umbrella")
+    ('leave', 'take')
+    """
     _, write = _format(path)
     data = write(diagram).encode()
     with whole_file(path) as file:

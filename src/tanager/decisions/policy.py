@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.decisions.display import solution_html
 from tanager.decisions.rules import rule_lines
 from tanager.errors import DataError, nearest
 from tanager.networks.values import values_to_plain
@@ -171,6 +172,9 @@ class Solution(Mapping[str, Policy]):
         for name, policy in self.policies.items():
             lines += [f"{name}:", *(f"  {line}" for line in policy.rules().splitlines())]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return solution_html(self)
 
     def __repr__(self) -> str:
         return f"<Solution with expected utility {self.expected_utility:.6g} for {', '.join(self.policies)}>"

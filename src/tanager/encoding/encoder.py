@@ -13,21 +13,25 @@ import numpy as np
 from tanager import _kernels
 from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
+from tanager.encoding.display import encoder_html
 from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules, read_cells
 from tanager.encoding.matching import Told, match_columns
 from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of
 from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.transformer import TableTransformer
+from tanager.encoding.typing import TableLike
 from tanager.encoding.unseen import Unseen, UnseenValues
 from tanager.encoding.values import Cells, is_missing, plain
-from tanager.errors import DataError, check_option
+from tanager.errors import DataError, OptionError, check_option
+from tanager.estimator import shows_text
 
 MANY_CELLS = 1_000_000
 
 Result = TypeVar("Result")
 
 
-class Encoder:
+class Encoder(TableTransformer):
     """Turns any table into small integer codes, and remembers how.
 
     Codes are uint8, or uint16 when a column needs it; the largest value of the type means missing. Which columns
@@ -36,39 +40,17 @@ class Encoder:
 
     Parameters
     ----------
-    bins : {"mdl", "refined", "stream", "width", "frequency"}, dict or None, default="mdl"
-        How numeric columns are cut: by class entropy (needs labels), by class entropy and then into more bins as rows
-        allow or into about ten, into equal widths or into equal frequencies. A dict gives a method or cut points per
-        column; an ordinal column is cut after the values given. None: as ``default_bins`` says.
-    default_bins : {"mdl", "refined", "stream", "width", "frequency"}, default="mdl"
-        How numeric columns are cut that a dict of bins does not name. By the first rows of a stream they are cut as
-        "stream" says in place of "mdl" and "refined".
-    n_bins : int, default=5
-        For equal widths and frequencies.
-    mdl_encoding : {"n-1", "candidates"}, default="n-1"
-        How "mdl" and "refined" price a cut; "candidates" accepts more cuts.
-    categorical, numeric : list of names or places, default=None
-        Columns of that kind, whatever the rules say; ``categorical="all"`` cuts nothing.
-    ordinal : dict or list of names or places, default=None
-        Columns whose values have an order, ``{"size": ["S", "M", "L"]}``: they are cut as numbers are, between values,
-        so that neighbours share a bin where the rows ask for no more. A list is enough for numbers, and for columns
-        whose table declares the order (pandas' ordered categories).
-    continuous : bool or list of names or places, default=False
-        Numeric columns to keep as numbers, for Gaussian estimates; True takes all of them.
-    max_whole : int, default=12
-        Whole numbers with at most that many distinct values are categories.
-    max_values : int, default=1000
-        Most values of a categorical column. Of more, ``fit`` keeps the ``max_values - 1`` most frequent and joins the
-        rest into one value, "other"; in a stream every new value beyond them is "other".
-    schema : Schema, default=None
-        Columns known beforehand: nothing is learned, and no new value enters.
-    keep : list of names or places, or "all", default=None
-        Columns that are learned even if they look like ids or row numbers, or have one value only: such columns are
-        left out otherwise (``tanager.encoding.policy``). Columns that another option names are kept as well.
+    bins
+        By class entropy needs labels. None: as ``default_bins`` says.
+
+    Attributes
+    ----------
+    schema : Schema
+        What is known about the columns: given as an option, or learned.
 
     Examples
     --------
-    >>> encoder = Encoder().fit({"sky": ["sun", "rain", None], "age": [1.5, 2.5, 3.5]}, [0, 1, 1])
+    >>> encoder = Encoder().fit({"sky": ["sun", "rain", None], "age": [1.5, 2.5, 3.5]}, ["no", "yes", "yes"])
     >>> encoder.transform({"sky": ["rain", "snow"], "age": [2.0, 9.0]})
     array([[  1,   0],
            [255,   1]], dtype=uint8)
@@ -106,19 +88,32 @@ class Encoder:
         self.max_values = max_values
         self.continuous = continuous
         self.keep = keep
-        self._given = schema is not None
         self._codecs: list[Codec] = []
         self._cut_by: dict[int, int] = {}
         self._told: Told = set()
         self._unseen_values = UnseenValues()
-        if schema is not None:
-            self._set_schema(schema.close())
+        self.schema = schema
 
     @classmethod
     def from_schema(cls, schema: Schema, *, given: bool = False, **options: Any) -> Encoder:
-        """An encoder that goes on where another one stopped: open columns stay open."""
+        """An encoder that goes on where another one stopped: open columns stay open.
+
+        Parameters
+        ----------
+        schema : Schema
+            The columns.
+        given : bool, default=False
+            Whether they were given beforehand, so that nothing is learned.
+        **options : object
+            Its other options.
+
+        Returns
+        -------
+        Encoder
+            The encoder.
+        """
         encoder = cls(**options)
-        encoder._given = given
+        encoder._wanted = schema if given else None
         encoder._set_schema(schema)
         return encoder
 
@@ -139,7 +134,13 @@ class Encoder:
     @property
     def options(self) -> dict[str, Any]:
         """The options that it was made with, but for the schema."""
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return {name: getattr(self, name) for name in self.option_defaults() if name != "schema"}
+
+    def _option(self, name: str) -> Any:
+        return self._wanted if name == "schema" else getattr(self, name)
+
+    def _repr_html_(self) -> str | None:
+        return None if shows_text() else encoder_html(self)
 
     @property
     def has_cut(self) -> bool:
@@ -159,13 +160,24 @@ class Encoder:
     @property
     def given(self) -> bool:
         """Whether the schema was given beforehand, so that nothing is learned."""
-        return self._given
+        return self._wanted is not None
 
     @property
     def schema(self) -> Schema:
-        """What is known about the columns."""
+        """What is known about the columns: given as an option, or learned."""
         self._check_schema()
         return self._schema
+
+    @schema.setter
+    def schema(self, schema: Schema | None) -> None:
+        self._wanted, self._codecs = schema, []
+        if isinstance(schema, Schema):  # anything else is refused by ``learn``
+            self._set_schema(schema.close())
+
+    @property
+    def knows_columns(self) -> bool:
+        """Whether there is a schema, so that tables can be encoded."""
+        return bool(self._codecs)
 
     def _check_schema(self) -> None:
         if not self._codecs:
@@ -186,9 +198,9 @@ class Encoder:
 
     # Learning
 
-    def fit(
+    def learn(
         self,
-        X: Any,
+        X: TableLike,
         y_codes: np.ndarray | None = None,
         weights: np.ndarray | None = None,
         n_classes: int | None = None,
@@ -201,9 +213,31 @@ class Encoder:
         Class codes are what ``encode_labels`` gives; ``bins="mdl"``, "refined" and "stream" need them. ``first``: these
         are the first rows of a stream, and their cut points must do for all that follow. ``stream``: more rows will
         come, so that a column with one value is not left out.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y_codes : array, default=None
+            Codes of the classes.
+        weights : array, default=None
+            How much each row counts.
+        n_classes : int, default=None
+            How many classes there are; larger codes are missing labels.
+        first : bool, default=False
+            Whether these are the first rows of a stream, whose cut points must do for all that follow.
+        stream : bool, default=False
+            Whether more rows will come.
+
+        Returns
+        -------
+        Encoder
+            The encoder itself.
         """
         table = read_table(X)
-        if self._given:
+        if self._wanted is not None and not isinstance(self._wanted, Schema):
+            raise OptionError(f"schema={self._wanted!r} is a {type(self._wanted).__name__}; give a Schema, or None.")
+        if self.given:
             self._order(table, "Encoder", "learned")
             return self
         names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
@@ -246,27 +280,72 @@ class Encoder:
         )
 
     def leaves_out(self, X: Any, *, stream: bool = False) -> tuple[LeftOut, ...]:
-        """The columns of a table that ``fit`` would leave out; nothing is learned."""
+        """The columns of a table that ``fit`` would leave out; nothing is learned.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        stream : bool, default=False
+            Whether more rows will come.
+
+        Returns
+        -------
+        tuple of LeftOut
+            Names, places and reasons.
+        """
         table = read_table(X)
-        if self._given or table.codes is not None:
+        if self.given or table.codes is not None:
             return ()
         names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
         rules = self.rules(names, stream=stream)
         return left_out_of([read_cells(table.column(i), i, rules) for i in range(len(names))], names, rules)
 
-    def fit_transform(
+    def learn_and_encode(
         self,
-        X: Any,
+        X: TableLike,
         y_codes: np.ndarray | None = None,
         weights: np.ndarray | None = None,
         n_classes: int | None = None,
     ) -> np.ndarray:
-        """Learn the schema and give the codes, reading the table once."""
-        table = read_table(X)
-        return self.fit(table, y_codes, weights, n_classes).transform(table)
+        """Learn the schema and give the codes, reading the table once.
 
-    def update(self, X: Any, weights: np.ndarray | None = None, name: str = "Encoder") -> np.ndarray:
-        """Codes of more rows to learn from: new values of open columns get codes of their own."""
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y_codes : array, default=None
+            Codes of the classes.
+        weights : array, default=None
+            How much each row counts.
+        n_classes : int, default=None
+            How many classes there are; larger codes are missing labels.
+
+        Returns
+        -------
+        array
+            Codes, one row each.
+        """
+        table = read_table(X)
+        return self.learn(table, y_codes, weights, n_classes).encode(table)
+
+    def update(self, X: TableLike, weights: np.ndarray | None = None, name: str = "Encoder") -> np.ndarray:
+        """Codes of more rows to learn from: new values of open columns get codes of their own.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        weights : array, default=None
+            How much each row counts; values of rows that weigh nothing do not enter.
+        name : str, default="Encoder"
+            Who to speak of in errors.
+
+        Returns
+        -------
+        array
+            Codes, one row each.
+        """
         table = read_table(X)
         order = self._order(table, name, "learned")
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
@@ -331,12 +410,26 @@ class Encoder:
 
     # Codes of tables
 
-    def transform(self, X: Any, unseen: str = "ignore", name: str = "Encoder") -> np.ndarray:
+    def encode(self, X: TableLike, unseen: str = "ignore", name: str = "Encoder") -> np.ndarray:
         """Codes of a table, one row each.
 
         ``unseen`` says what becomes of a value that training did not have: "ignore" makes it missing, "smooth" gives
         it the code ``n_values``, "error" refuses it, and "as learned" is for rows that were learned: it refuses what
         learning would have taken in, and is "ignore" where a column is closed. ``name`` is who to speak of in errors.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        unseen : {"ignore", "smooth", "error", "as learned"}, default="ignore"
+            What becomes of a value that learning did not have.
+        name : str, default="Encoder"
+            Who to speak of in errors.
+
+        Returns
+        -------
+        array
+            Codes, one row each.
         """
         check_option("unseen", unseen, UNSEEN)
         table = read_table(X)
@@ -364,12 +457,40 @@ class Encoder:
                 self.unseen_values.note(name, unknown)
         return out
 
-    def continuous_values(self, X: Any, name: str = "Encoder") -> np.ndarray:
-        """The numbers of the continuous columns, one row each; NaN is missing."""
+    def continuous_values(self, X: TableLike, name: str = "Encoder") -> np.ndarray:
+        """The numbers of the continuous columns, one row each; NaN is missing.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        name : str, default="Encoder"
+            Who to speak of in errors.
+
+        Returns
+        -------
+        array
+            A column for each continuous one.
+        """
         return self.numbers(X, self._continuous, name)
 
-    def numbers(self, X: Any, columns: Sequence[int], name: str = "Encoder") -> np.ndarray:
-        """The numbers of some columns of the schema, one row each; NaN is missing."""
+    def numbers(self, X: TableLike, columns: Sequence[int], name: str = "Encoder") -> np.ndarray:
+        """The numbers of some columns of the schema, one row each; NaN is missing.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        columns : sequence of int
+            Places of columns.
+        name : str, default="Encoder"
+            Who to speak of in errors.
+
+        Returns
+        -------
+        array
+            A column for each.
+        """
         table = read_table(X)
         order = self._order(table, name)
         out = np.empty((table.n_rows, len(columns)), order="F")
@@ -384,14 +505,27 @@ class Encoder:
     # Single rows
 
     def encode_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray:
-        """Codes of one row given as a dict. Absent names are missing, other names are ignored."""
+        """Codes of one row given as a dict. Absent names are missing, other names are ignored.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+        unseen : {"ignore", "smooth", "error"}, default="ignore"
+            What becomes of a value that learning did not have.
+
+        Returns
+        -------
+        array
+            A code for each column.
+        """
         codes = self.quick_row(row, unseen)
         return self._finish_row(row, self._find_row(row), unseen) if codes is None else codes
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]], unseen: str = "ignore") -> np.ndarray | None:
         """Codes of rows given as dicts. For few rows this is ten times as quick as column by column.
 
-        None where a row has a name that is no column, or a cell that cannot be used: ``transform`` says what is wrong.
+        None where a row has a name that is no column, or a cell that cannot be used: ``encode`` says what is wrong.
         """
         if set(map(type, rows)) != {dict} or not all(map(self.schema.known_names.issuperset, rows)):
             return None
@@ -437,7 +571,18 @@ class Encoder:
         return code
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
-        """Codes of one row to learn from: new values of open columns get codes of their own."""
+        """Codes of one row to learn from: new values of open columns get codes of their own.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+
+        Returns
+        -------
+        array
+            A code for each column.
+        """
         quick = self.quick_row(row, "ignore")
         if quick is not None:
             return quick
@@ -473,7 +618,18 @@ class Encoder:
             return [NOT_FOUND] * len(self._finders)
 
     def continuous_row(self, row: Mapping[str, Any]) -> np.ndarray:
-        """The numbers of the continuous columns of one row; NaN is missing."""
+        """The numbers of the continuous columns of one row; NaN is missing.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+
+        Returns
+        -------
+        array
+            One number for each.
+        """
         return self.numbers_row(row, self._continuous)
 
     def numbers_row(self, row: Mapping[str, Any], columns: Sequence[int]) -> np.ndarray:

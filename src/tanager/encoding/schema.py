@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.encoding.display import schema_html, schema_text
 from tanager.errors import DataError, check_option, nearest
 
 APPEARED = "appeared in the stream"  # why a column is there that came after the first rows
@@ -54,6 +55,7 @@ class Column:
     Parameters
     ----------
     name : str
+        What the column is called.
     kind : {"categorical", "ordinal", "numeric", "codes", "continuous"}
         *categorical*: the code is the position in ``values``. *ordinal*: the code is the number of ``cuts`` below that
         position, so neighbours in the order share a code. *numeric*: the code is the number of ``cuts`` below the cell.
@@ -120,6 +122,18 @@ class Column:
     def describe(self, code: int) -> object:
         """What a code stands for: the value itself, or a bin as text.
 
+        Parameters
+        ----------
+        code : int
+            The code of a cell.
+
+        Returns
+        -------
+        object
+            A value, or text.
+
+        Examples
+        --------
         >>> Column("age", "numeric", cuts=(18.0, 65.0)).describe(1)
         '(18, 65]'
         """
@@ -138,8 +152,23 @@ class Column:
         first, last = self.values[ends[code]], self.values[ends[code + 1] - 1]
         return first if ends[code + 1] - ends[code] == 1 else f"{first} to {last}"
 
+    @property
+    def summary(self) -> str:
+        """How many codes there are, and the first few values or cut points.
+
+        >>> Column("sky", "categorical", ("sun", "rain")).summary
+        "2: 'sun', 'rain'"
+        """
+        return _abridged(self)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; fields with nothing in them are left out."""
+        """Plain data for JSON; fields with nothing in them are left out.
+
+        Returns
+        -------
+        dict
+            Names and values of its fields.
+        """
         data: dict[str, Any] = {"name": self.name, "kind": self.kind}
         for key in ("values", "cuts"):
             if getattr(self, key):
@@ -151,7 +180,18 @@ class Column:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Column:
-        """The column that ``to_dict`` wrote. Raises DataError where a field is of another type."""
+        """The column that ``to_dict`` wrote. Raises DataError where a field is of another type.
+
+        Parameters
+        ----------
+        data : dict
+            What ``to_dict`` gave.
+
+        Returns
+        -------
+        Column
+            The column.
+        """
         for key, kinds in _FIELDS.items():
             found = data.get(key, ()) if key in ("values", "cuts") else [data[key]] if key in data else []
             if not isinstance(found, list | tuple) or not all(type(item) in kinds for item in found):
@@ -187,9 +227,9 @@ class Schema:
 
     Parameters
     ----------
-    columns : tuple of Column
-        What is learned.
-    left_out : tuple of LeftOut
+    columns : sequence of Column
+        What is learned, in order.
+    left_out : sequence of LeftOut
         Columns of the table that are not learned. Not part of equality: counts do not depend on them.
 
     Examples
@@ -257,7 +297,18 @@ class Schema:
         return {name: i for i, name in enumerate(self.names)}
 
     def index(self, name: str) -> int:
-        """The position of a column."""
+        """The position of a column.
+
+        Parameters
+        ----------
+        name : str
+            The name of a column.
+
+        Returns
+        -------
+        int
+            Its place, from 0.
+        """
         return self._places[name]
 
     def __contains__(self, name: object) -> bool:
@@ -270,16 +321,52 @@ class Schema:
         return self.columns[self.index(key) if isinstance(key, str) else key]
 
     def with_columns(self, changed: Mapping[int, Column]) -> Schema:
-        """The same schema with some columns replaced; this is how a vocabulary grows."""
+        """The same schema with some columns replaced; this is how a vocabulary grows.
+
+        Parameters
+        ----------
+        changed : dict of place to Column
+            The columns to replace.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+        """
         return self.with_all(changed.get(i, column) for i, column in enumerate(self.columns))
 
     def with_all(self, columns: Iterable[Column]) -> Schema:
-        """Other columns in place of these, or more of them; what is left out stays so."""
+        """Other columns in place of these, or more of them; what is left out stays so.
+
+        Parameters
+        ----------
+        columns : iterable of Column
+            All columns.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+        """
         return Schema(tuple(columns), self.left_out)
 
     def change(self, name: str, **fields: Any) -> Schema:
         """The same schema with other fields of one column, which may be one that is left out: it is learned then.
 
+        Parameters
+        ----------
+        name : str
+            The column.
+        **fields : object
+            Fields of ``Column``, such as ``kind``, ``values`` or ``cuts``.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+
+        Examples
+        --------
         >>> schema = Schema((Column("age", "numeric", cuts=(18.0, 65.0)),), (LeftOut("id", 0, "row numbers"),))
         >>> print(schema.change("age", cuts=(50.0,)).change("id", kind="categorical", values=(1, 2, 3)))
         column  kind         values or cut points  reason
@@ -298,6 +385,20 @@ class Schema:
     def without(self, *names: str, reason: str = "left out by hand") -> Schema:
         """The same schema with some columns left out.
 
+        Parameters
+        ----------
+        *names : str
+            The columns to leave out.
+        reason : str, default="left out by hand"
+            Why, for people to read.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+
+        Examples
+        --------
         >>> schema = Schema((Column("id", "categorical", ("a", "b")), Column("age", "numeric", cuts=(18.0,))))
         >>> schema.without("id").names
         ('age',)
@@ -315,28 +416,68 @@ class Schema:
         raise DataError(f"there is no column {name!r} to change.{nearest(name, self.table_names)}")
 
     def close(self) -> Schema:
-        """The same schema with all vocabularies declared: no new value will enter, and no column will be cut."""
+        """The same schema with all vocabularies declared: no new value will enter, and no column will be cut.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+        """
         return self.with_all(_closed(column) for column in self.columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON.
+
+        Returns
+        -------
+        dict
+            Its columns, as ``Column.to_dict`` gives them, and those that are left out.
+        """
         data: dict[str, Any] = {"columns": [column.to_dict() for column in self.columns]}
         return data | ({"left_out": [vars(gone) for gone in self.left_out]} if self.left_out else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
-        """The schema that ``to_dict`` wrote."""
+        """The schema that ``to_dict`` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            What ``to_dict`` gave.
+
+        Returns
+        -------
+        Schema
+            The schema.
+        """
         gone = tuple(LeftOut.from_dict(column) for column in data.get("left_out", ()))
         return cls(tuple(Column.from_dict(column) for column in data["columns"]), gone)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a JSON file, for people to read and change, and for ``schema=`` of other models."""
+        """Write it to a JSON file, for people to read and change, and for ``schema=`` of other models.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        """
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.to_dict(), file, indent=1, ensure_ascii=False)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """The schema that ``save`` wrote."""
+        """The schema that ``save`` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Schema
+            The schema.
+        """
         with open(path, encoding="utf-8") as file:
             try:
                 return cls.from_dict(json.load(file))
@@ -344,6 +485,12 @@ class Schema:
                 if isinstance(error, DataError):
                     raise
                 raise DataError(f"{str(path)!r} holds no schema. Write one with schema.save(path).") from None
+
+    def __repr__(self) -> str:
+        return schema_text(self)
+
+    def _repr_html_(self) -> str:
+        return schema_html(self)
 
     def __str__(self) -> str:
         head = ("column", "kind", "values or cut points", "reason")

@@ -86,7 +86,7 @@ class SharedCountsGroup:
             encoder, (codes, counts) = self.everything, reduced
         else:
             encoder = self._encoder(training)
-            codes = encoder.transform(self.data.table, self.unseen)
+            codes = encoder.encode(self.data.table, self.unseen)
             counts = self._empty(encoder, names).update(codes[training], labels[training])
         rows = KeptRows()
         if any(self.models[name].looks_at_rows for name in names):
@@ -102,7 +102,7 @@ class SharedCountsGroup:
 
     def _encoder(self, training: np.ndarray) -> Encoder:
         labels = np.where(training, self.data.labels, np.uint16(65535))
-        return Encoder(**self.options).fit(self.data.table, labels, None, len(self.data.classes))
+        return Encoder(**self.options).learn(self.data.table, labels, None, len(self.data.classes))
 
     def _empty(self, encoder: Encoder, names: Sequence[str]) -> JointCounts:
         """Counts as wide as the widest classifier needs, of those whose own counts are within their budget."""
@@ -123,7 +123,7 @@ class SharedCountsGroup:
         labels = self.data.labels
         assert self.everything is not None
         if self.total is None or self.total[0] != list(names):
-            codes = self.everything.transform(self.data.table, self.unseen)
+            codes = self.everything.encode(self.data.table, self.unseen)
             self.total = list(names), codes, self._empty(self.everything, names).update(codes, labels)
         _, codes, counts = self.total
         counts.subtract(codes[test], labels[test])

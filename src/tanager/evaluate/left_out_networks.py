@@ -198,7 +198,7 @@ class LeftOutNetworks:
         check_lengths(table.n_rows, labels)
         codes_of_labels, classes = encode_labels(labels)
         encoder = Encoder(**{"keep": "all", **encoder_options})  # all columns are variables
-        codes = encoder.fit_transform(table, codes_of_labels, None, len(classes))
+        codes = encoder.learn_and_encode(table, codes_of_labels, None, len(classes))
         name = target or column_name(y) or "class"
         return cls(
             codes, codes_of_labels, encoder.schema, classes.tolist(), target=name, smoothing=smoothing, n_jobs=n_jobs

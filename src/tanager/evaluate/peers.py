@@ -58,7 +58,7 @@ class AsNumbers(TransformerMixin, BaseEstimator):
         options: dict[str, Any] = {"categorical": self.categorical, "numeric": self.numeric, "continuous": True}
         if self.one_hot:
             options["max_values"] = self.max_values
-        self.encoder_ = Encoder(**options).fit(X)
+        self.encoder_ = Encoder(**options).learn(X)
         numbers = self.encoder_.continuous_values(X)
         self.empty_ = np.isnan(numbers).all(axis=0)
         self.medians_ = np.nanmedian(np.where(self.empty_, 0.0, numbers), axis=0) if numbers.size else np.zeros(0)
@@ -66,7 +66,7 @@ class AsNumbers(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """The numbers, one row each."""
-        codes = self.encoder_.transform(X)
+        codes = self.encoder_.encode(X)
         numbers = self.encoder_.continuous_values(X)
         if self.fill:
             numbers = np.where(np.isnan(numbers), self.medians_, numbers)

@@ -11,6 +11,7 @@ import numpy as np
 from tanager.encoding.labels import sort_key
 from tanager.errors import OptionError, check_option, nearest
 from tanager.evaluate.baselines import NO_CHANGE, kappa_temporal
+from tanager.evaluate.display import prequential_html
 from tanager.evaluate.stream_measures import MEASURES, SPANS, Report, named
 from tanager.evaluate.table import Table
 
@@ -190,6 +191,9 @@ class PrequentialResults:
 
     def __str__(self) -> str:
         return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return prequential_html(self)
 
     def _model(self, name: str | None) -> str:
         if name is None and len(self.models) == 1:

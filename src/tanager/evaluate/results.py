@@ -11,6 +11,7 @@ import numpy as np
 from tanager.errors import DataError, OptionError, check_option, nearest
 from tanager.evaluate import across_datasets, results_plots
 from tanager.evaluate.aggregate import HIGHER, Record, as_loss, mean_of, median_of, ratio_of, value_of, values_of
+from tanager.evaluate.display import results_html
 from tanager.evaluate.recommend import Recommendation, over_many, over_one
 from tanager.evaluate.significance import corrected_t
 from tanager.evaluate.table import Table
@@ -81,6 +82,9 @@ class Results:
 
     def __str__(self) -> str:
         return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return results_html(self)
 
     @property
     def datasets(self) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tanager.display import aligned, table
 from tanager.errors import DataError, nearest
+
+MOST_LINES = 60  # of a table of results in a notebook
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -73,6 +75,12 @@ class Table:
         at = self.names.index(name)
         return [row[at] for row in self.rows]
 
+    def without(self, name: str) -> Table:
+        """The table without one of its columns."""
+        kept = [at for at, other in enumerate(self.names) if other != name]
+        rows = [[row[at] for at in kept] for row in self.rows]
+        return Table([self.names[at] for at in kept], rows, self.formats, self.note)
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict per row."""
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
@@ -110,22 +118,13 @@ class Table:
         return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}", *note]) + "\n"
 
     def __str__(self) -> str:
-        lines = [self.names, *self._printed()]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        ways = [str.rjust if right else str.ljust for right in self._numeric()]
-        text = ["  ".join(way(cell, w) for way, cell, w in zip(ways, line, widths, strict=True)) for line in lines]
-        return "\n".join([line.rstrip() for line in text] + ([self.note] if self.note else []))
+        text = aligned([self.names, *self._printed()], self._numeric())
+        return "\n".join([text, self.note] if self.note else [text])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        styles = [f' style="text-align: {"right" if right else "left"}"' for right in self._numeric()]
-
-        def line(tag: str, cells: Iterable[str]) -> str:
-            inner = (f"<{tag}{style}>{html.escape(cell)}</{tag}>" for cell, style in zip(cells, styles, strict=True))
-            return f"<tr>{''.join(inner)}</tr>"
-
-        body = "\n".join(line("td", row) for row in self._printed())
-        note = f"\n<p>{html.escape(self.note)}</p>" if self.note else ""
-        return f"<table>\n<thead>{line('th', self.names)}</thead>\n<tbody>\n{body}\n</tbody>\n</table>{note}"
+        return table(self.names, self._printed(), right=self._numeric(), most=MOST_LINES, remark=self.note)
 
     def _printed(self) -> list[tuple[str, ...]]:
         formats = [self.formats.get(name) for name in self.names]

@@ -17,12 +17,13 @@ from tanager.export.columns import Reading
 from tanager.export.graph import Graph
 from tanager.export.onnx_answers import Slots, Writer, chosen_classes
 from tanager.export.onnx_columns import Cells
+from tanager.learning.classifier import Classifier
 from tanager.scoring.decision import TIE
 
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9  # read by onnxruntime 1.14 and later
 
 
-def to_onnx(model: Any, *, inputs: str = "auto") -> Any:
+def to_onnx(model: Classifier, *, inputs: str = "auto") -> Any:
     """A fitted classifier as an ONNX model, which answers raw rows as ``predict`` and ``predict_proba`` do.
 
     Text, numbers, gaps and new values go in as they are: cut points, vocabularies and tables are in the graph, in

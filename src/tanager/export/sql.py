@@ -12,13 +12,16 @@ from tanager.errors import OptionError, check_option
 from tanager.export.answers import Answer, Calibrated, Description, Filled, Normal, Product, describe
 from tanager.export.columns import Reading
 from tanager.export.tables import Table
+from tanager.learning.classifier import Classifier
 from tanager.scoring.decision import TIE
 
 DIALECTS = ("sqlite", "duckdb", "postgres")
 IMPOSSIBLE = -1e300  # the log of zero; sums of it stay finite
 
 
-def to_sql(model: Any, *, dialect: str = "sqlite", table: str = "rows", keep: str | Sequence[str] | None = None) -> str:
+def to_sql(
+    model: Classifier, *, dialect: str = "sqlite", table: str = "rows", keep: str | Sequence[str] | None = None
+) -> str:
     """A fitted classifier as one ``SELECT`` over a table, which gives a prediction and probabilities for every row.
 
     For naive Bayes, TAN, KDB and all others that answer with a single network, or one for each class; its tables are
@@ -27,7 +30,9 @@ def to_sql(model: Any, *, dialect: str = "sqlite", table: str = "rows", keep: st
     Parameters
     ----------
     model : fitted classifier
+        What is to answer in the database.
     dialect : {"sqlite", "duckdb", "postgres"}, default="sqlite"
+        The database that the query is for.
     table : str, default="rows"
         What to select from: a table or view with the columns that the model was fitted on, under the same names.
     keep : str or list of str, default=None

@@ -1,4 +1,13 @@
-"""Synthetic streams from known models, with drift, noise and missing cells, for training and for evaluation."""
+"""Synthetic streams from known models, with drift, noise and missing cells, for training and for evaluation.
+
+Examples
+--------
+>>> from tanager import generate
+>>> stream = generate.stagger()
+>>> X, y = stream.take(200)
+>>> stream.names, X.shape, y.shape
+(('size', 'colour', 'shape'), (200, 3), (200,))
+"""
 
 from tanager.generate.clusters import gaussians, moving_gaussians, overlap, xor
 from tanager.generate.drifting import drift, incremental, recurring

@@ -94,12 +94,9 @@ class Answering:
     def current_of(self, model: CountsClassifier, *, fresh: bool) -> Current:
         """The structure to answer with, learned again where it is due."""
         memory, current = model.memory, self.current
-        usable = current is not None and current.view.valid and current.view.counts is memory.counts
-        if current is not None and usable:
-            if not follows_counts(model, current) or current.view.form_version == memory.counts.version:
-                return current
-            if memory.n_learned <= due(model, current) and (not fresh or model.refresh is not None):
-                return current
+        if current is not None and self.is_current(model, fresh=fresh):
+            return current
+        usable = self._usable(model)
         form = self._form(model)
         if current is not None and usable and _same_answers(model, current, form):
             current.view.form_version = memory.counts.version
@@ -107,6 +104,20 @@ class Answering:
             current.n_learned, current.weight = memory.n_learned, memory.counts.n_rows
             return current
         return self._take(model, form)
+
+    def is_current(self, model: CountsClassifier, *, fresh: bool) -> bool:
+        """Whether the structure to answer with is there, so that asking for it costs nothing."""
+        memory, current = model.memory, self.current
+        if current is None or not self._usable(model):
+            return False
+        if not follows_counts(model, current) or current.view.form_version == memory.counts.version:
+            return True
+        return memory.n_learned <= due(model, current) and (not fresh or model.refresh is not None)
+
+    def _usable(self, model: CountsClassifier) -> bool:
+        """Whether the present view reads the present counts."""
+        view = None if self.current is None else self.current.view
+        return view is not None and view.valid and view.counts is model.memory.counts
 
     def _form(self, model: CountsClassifier) -> Form:
         """The structure for what was learned by now, with all that it reads counted."""

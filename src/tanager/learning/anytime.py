@@ -17,6 +17,7 @@ from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.schema import APPEARED
+from tanager.encoding.typing import LabelsLike, TableLike, TimesLike, WeightsLike
 from tanager.errors import (
     DataError,
     DataWarning,
@@ -49,9 +50,6 @@ class AnytimeClassifier(CountsClassifier):
 
     Parameters
     ----------
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     member_order : {"cv", "mi", "random", "given"} or list, default="cv"
         Which super-parents come first: those with the fewest errors on left-out rows, those that tell most about the
         class, any (see ``random_state``), as in the table, or as listed.
@@ -83,7 +81,7 @@ class AnytimeClassifier(CountsClassifier):
 
     default_bins = "refined"
     min_count: float = 1.0
-    member_order: Any = "cv"
+    member_order: str | Sequence[Any] = "cv"
     mix: str = "joint"
     stop: str = "loo"
     odds: float = 100.0
@@ -91,7 +89,7 @@ class AnytimeClassifier(CountsClassifier):
     budget: float | None = None
     members: int | None = None
     validation_rows: int | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     answers_side_by_side = False  # each answer notes its members
     _validation = cast("MemberValidation | None", None)  # of each model its own, once learning has begun
@@ -324,12 +322,35 @@ class AnytimeClassifier(CountsClassifier):
     # --- learning -----------------------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, budget: float | None = None
+        self,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+        budget: float | None = None,
     ) -> Self:
         """Learn from a table, forgetting all that was learned before. Rows without a label are left out.
 
         With a ``budget`` in seconds the counts come first, and what is left is spent on the order of the members, their
         weights and the stopping point; ``improve`` goes on with that whenever there is time.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y : array of labels, default=None
+            The class of every row: text, booleans or whole numbers.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
+        times : array of numbers or dates, default=None
+            When the rows happened, for models that forget by time.
+        budget : float, default=None
+            Seconds for learning. None: as long as it takes.
+
+        Returns
+        -------
+        self
+            The model itself.
         """
         start = perf_counter()
         _check_seconds("budget", budget)
@@ -345,6 +366,16 @@ class AnytimeClassifier(CountsClassifier):
 
         The model can be used at any time before and after. Returns whether there is more to do. Once this was called,
         or ``fit`` was given a budget, rows that are learned later wait for it, too: answers do not.
+
+        Parameters
+        ----------
+        seconds : float, default=None
+            How long. None: until all is done.
+
+        Returns
+        -------
+        bool
+            Whether there is more to do.
         """
         _check_seconds("seconds", seconds)
         self.check_fitted()
@@ -410,7 +441,7 @@ class AnytimeClassifier(CountsClassifier):
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def answer(self, X: Any, budget: float | None = None, members: int | None = None) -> AnytimeAnswer:
+    def answer(self, X: TableLike, budget: float | None = None, members: int | None = None) -> AnytimeAnswer:
         """Probabilities, and how many super-parents there was time for.
 
         All rows get naive Bayes, whatever the budget; then all get one member after the other until the time is up, so
@@ -424,6 +455,11 @@ class AnytimeClassifier(CountsClassifier):
             Seconds for the whole call.
         members : int, default=None
             Super-parents for each row, at most. 0 is naive Bayes.
+
+        Returns
+        -------
+        AnytimeAnswer
+            Probabilities, members and seconds.
         """
         start = perf_counter()
         budget, members = self._limits(budget, members)
@@ -458,8 +494,19 @@ class AnytimeClassifier(CountsClassifier):
             return -1 if self.stop == "budget" else found  # a question with a budget of its own
         return members if found < 0 or self.stop == "budget" else min(members, found)
 
-    def staged_answers(self, X: Any) -> Iterator[AnytimeAnswer]:
-        """Answers that get better: naive Bayes, then one more member at a time. Stop whenever you like."""
+    def staged_answers(self, X: TableLike) -> Iterator[AnytimeAnswer]:
+        """Answers that get better: naive Bayes, then one more member at a time. Stop whenever you like.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+
+        Yields
+        ------
+        AnytimeAnswer
+            The answers so far.
+        """
         start = perf_counter()
         self.check_fitted()
         codes = self._encode(X)
@@ -470,21 +517,66 @@ class AnytimeClassifier(CountsClassifier):
             yield answer_of(run, len(codes), len(self.classes_), start, more)
             steps = 1
 
-    def predict_proba(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
-        """Probability of every class (columns in the order of ``classes_``) for every row; see ``answer``."""
+    def predict_proba(self, X: TableLike, budget: float | None = None, members: int | None = None) -> np.ndarray:
+        """Probability of every class (columns in the order of ``classes_``) for every row; see ``answer``.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        budget : float, default=None
+            Seconds for the whole call.
+        members : int, default=None
+            Super-parents for each row, at most. 0 is naive Bayes.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities that add up to 1 in every row.
+        """
         found = self.answer(X, budget, members)
         self._last_members[:] = [found.members]
         self._tell_unseen()
         return found.proba
 
-    def predict(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
-        """The most probable class of every row, or with a cost matrix the class of least expected loss."""
+    def predict(self, X: TableLike, budget: float | None = None, members: int | None = None) -> np.ndarray:
+        """The most probable class of every row, or with a cost matrix the class of least expected loss.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        budget : float, default=None
+            Seconds for the whole call.
+        members : int, default=None
+            Super-parents for each row, at most. 0 is naive Bayes.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            A label for every row.
+        """
         return self.decide(self.predict_proba(X, budget, members))
 
     def predict_proba_one(
         self, row: Mapping[str, Any], budget: float | None = None, members: int | None = None
     ) -> dict[Any, float]:
-        """Probability of every class known so far; an empty dict before the first row."""
+        """Probability of every class known so far; an empty dict before the first row.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+        budget : float, default=None
+            Seconds for the whole call.
+        members : int, default=None
+            Super-parents for each row, at most. 0 is naive Bayes.
+
+        Returns
+        -------
+        dict of label to float
+            The probability of each class.
+        """
         start = perf_counter()
         budget, members = self._limits(budget, members)
         if budget is None and members is None:
@@ -564,7 +656,9 @@ class AnytimeClassifier(CountsClassifier):
 
     # --- merging, unlearning, files -----------------------------------------------------------------------------
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Self:
         """Take learned rows away, as if they had never been seen, and what they say about members now."""
         if not self._validates():
             return super().unlearn(X, y, sample_weight, times)

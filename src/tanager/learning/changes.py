@@ -13,6 +13,7 @@ import numpy as np
 from tanager.encoding.categories import cell_number
 from tanager.encoding.cells import other_cells
 from tanager.encoding.schema import Column
+from tanager.encoding.typing import Label
 from tanager.errors import OptionError, check_whole, nearest
 from tanager.learning.classifier import Classifier, check_row
 
@@ -37,7 +38,7 @@ class Change:
 def nearest_changes(
     model: Classifier,
     row: Mapping[str, Any],
-    wanted: Any = None,
+    wanted: Label | None = None,
     *,
     columns: Iterable[str] | None = None,
     max_columns: int = 2,
@@ -60,6 +61,11 @@ def nearest_changes(
         The columns that may change. Default: all. Gaussian columns, which have no bins, stay as they are.
     max_columns : int, default=2
         How many columns may change at most.
+
+    Returns
+    -------
+    list of Change
+        The changes; each says which columns become what, and what the answer is then.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager.counts.align import as_label_array, class_map, sort_labels, union_labels
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
@@ -19,6 +20,7 @@ from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.kinds import settled
 from tanager.encoding.policy import may_name_things, tell_left_out
 from tanager.encoding.tables import Table, frame_names, read_table, row_of_frame
+from tanager.encoding.typing import Columns, Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import (
     check_lengths,
     check_times,
@@ -29,8 +31,10 @@ from tanager.encoding.validation import (
 )
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, counted_from, warn_user
-from tanager.estimator import Estimator
+from tanager.estimator import Estimator, shows_text
 from tanager.learning.batch import Batch, StreamPart
+from tanager.learning.display import model_html
+from tanager.learning.labelled_answers import labelled_answers
 from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp, warn_of_useless
 from tanager.scoring.decision import check_costs, decide
@@ -54,10 +58,10 @@ class Classifier(TakesTurns, Estimator):
 
     answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model
 
-    cost_matrix: Any
-    categorical: Any
-    numeric: Any
-    keep: Any
+    cost_matrix: ArrayLike | None
+    categorical: Columns | str | None
+    numeric: Columns | None
+    keep: Columns | str | None
     max_values: int
     schema: Schema | None
     warm_up: int
@@ -208,10 +212,41 @@ class Classifier(TakesTurns, Estimator):
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+    ) -> Self:
         """Learn from a table, forgetting all that was learned before. Rows without a label are left out.
 
         ``times`` says when each row happened (numbers in seconds, or dates), for models that forget by time.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y : array of labels, default=None
+            The class of every row: text, booleans or whole numbers.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
+        times : array of numbers or dates, default=None
+            When the rows happened, for models that forget by time.
+
+        Returns
+        -------
+        self
+            The model itself.
+
+        Raises
+        ------
+        DataError
+            Where the table, the labels or the weights cannot be used as they are.
+        OptionError
+            Where an option means nothing.
+        MemoryBudgetError
+            Where the counts would take more than ``max_memory``.
         """
         self._fit(X, y, sample_weight, times)
         tell_left_out(self.encoder_.schema)
@@ -269,9 +304,42 @@ class Classifier(TakesTurns, Estimator):
         check_costs(self.cost_matrix, self.classes_)
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
     ) -> Self:
-        """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""
+        """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y : array of labels, default=None
+            The class of every row: text, booleans or whole numbers.
+        classes : array of labels, default=None
+            Classes that are known beforehand.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
+        times : array of numbers or dates, default=None
+            When the rows happened, for models that forget by time.
+
+        Returns
+        -------
+        self
+            The model itself.
+
+        Raises
+        ------
+        DataError
+            Where the table, the labels or the weights cannot be used as they are.
+        OptionError
+            Where an option means nothing.
+        MemoryBudgetError
+            Where the counts would take more than ``max_memory``.
+        """
         self.check_teachable()
         if not self.started:
             self.start()
@@ -407,7 +475,7 @@ class Classifier(TakesTurns, Estimator):
         if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
             batch = Batch(codes, batch.labels, batch.weights).part(0, _SAMPLE)
         first = first and self._cuts_numbers()
-        self.encoder_.fit(batch.X, batch.labels, batch.weights, len(self.classes_), first=first, stream=stream)
+        self.encoder_.learn(batch.X, batch.labels, batch.weights, len(self.classes_), first=first, stream=stream)
         self._start_model()
 
     def _cuts_numbers(self) -> bool:
@@ -446,7 +514,7 @@ class Classifier(TakesTurns, Estimator):
         """Whether these rows hold no numbers to cut, and no text that may be ids, so that nothing needs to wait."""
         table = read_table(batch.X)
         trial = Encoder(**self.encoder_options())
-        trial.fit(table, batch.labels, batch.weights, len(self.classes_), stream=True)
+        trial.learn(table, batch.labels, batch.weights, len(self.classes_), stream=True)
         if not all(settled(column) for column in trial.schema.columns):
             return False
         rules = trial.rules(table.names or [f"x{i}" for i in range(table.n_columns)])
@@ -510,8 +578,19 @@ class Classifier(TakesTurns, Estimator):
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of every class (columns in the order of ``classes_``) for every row."""
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Probability of every class (columns in the order of ``classes_``) for every row.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities that add up to 1 in every row.
+        """
         scores = self._scores(X, log_joint=False)
         self._tell_unseen()
         return scores
@@ -520,8 +599,49 @@ class Classifier(TakesTurns, Estimator):
         """A word about values that training never had, once for each column."""
         self.encoder_.unseen_values.tell(getattr(self, "unseen", "ignore"))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of ``predict_proba``, also where that is too small to write down."""
+    def probabilities(self, X: TableLike, **options: Any) -> Any:
+        """``predict_proba`` with labels: a column for each class, and the rows of X.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        **options : object
+            What ``predict_proba`` takes beside X.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or LabelledTable
+            A pandas frame (with the index of X) for a pandas frame, a polars frame for a polars frame, and a
+            ``LabelledTable`` for everything else.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> model = NaiveBayes().fit([["sun"], ["sun"], ["rain"], ["rain"]], ["play", "play", "stay", "stay"])
+        >>> model.probabilities([["sun"], ["rain"]])
+        P(class | row)
+             class
+        row    play    stay
+        0    0.7500  0.2500
+        1    0.2500  0.7500
+        """
+        proba = self.predict_proba(X, **options)
+        return labelled_answers(X, proba, self.classes_.tolist(), self.class_name)
+
+    def predict_log_proba(self, X: TableLike) -> np.ndarray:
+        """Logarithm of ``predict_proba``, also where that is too small to write down.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Natural logs of probabilities, with a column for each of ``classes_``.
+        """
         joint = self.predict_log_joint(X)
         top = joint.max(axis=1, keepdims=True)
         log_proba: np.ndarray = joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
@@ -530,18 +650,55 @@ class Classifier(TakesTurns, Estimator):
             log_proba = np.log(proba, out=log_proba, where=(np.abs(top) > ROUGH) & (proba > 0.0))
         return log_proba
 
-    def predict_log_joint(self, X: Any) -> np.ndarray:
-        """log P(class, row), up to what all classes share."""
+    def predict_log_joint(self, X: TableLike) -> np.ndarray:
+        """Log P(class, row), up to what all classes share.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Natural logs, with a column for each of ``classes_``.
+        """
         scores = self._scores(X, log_joint=True)
         self._tell_unseen()
         return scores
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row, or with a cost matrix the class of least expected loss."""
+    def predict(self, X: TableLike) -> np.ndarray:
+        """The most probable class of every row, or with a cost matrix the class of least expected loss.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            A label for every row.
+        """
         return self.decide(self.predict_proba(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows that are answered rightly: accuracy."""
+    def score(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> float:
+        """The share of rows that are answered rightly: accuracy.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        y : array of labels
+            The class of every row: text, booleans or whole numbers.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
+
+        Returns
+        -------
+        float
+            The share, from 0 to 1.
+        """
         labels = one_dimensional(y)
         right = self.predict(X) == (as_label_array(labels) if isinstance(labels, list | tuple) else np.asarray(labels))
         return float(np.average(right, weights=check_weights(sample_weight, len(right))))
@@ -556,8 +713,25 @@ class Classifier(TakesTurns, Estimator):
 
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
-        """Learn one row. Absent keys are missing; a missing label teaches nothing. ``time`` says when it happened."""
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
+        """Learn one row. Absent keys are missing; a missing label teaches nothing. ``time`` says when it happened.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+        y : object
+            Its class.
+        sample_weight : float, default=1.0
+            How much it counts.
+        time : number or date, default=None
+            When it happened, for models that forget by time.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         row = check_row(row, "learn_one")
         if is_missing(y):
             return self
@@ -565,14 +739,36 @@ class Classifier(TakesTurns, Estimator):
         return self.partial_fit([row], [y], sample_weight=weights, times=None if time is None else [time])
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
-        """Probability of every class known so far; an empty dict before the first row."""
+        """Probability of every class known so far; an empty dict before the first row.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+
+        Returns
+        -------
+        dict of label to float
+            The probability of each class.
+        """
         row = check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
         return dict(zip(self.class_codes, self.stream_proba([row])[0].tolist(), strict=True))
 
     def predict_one(self, row: Mapping[str, Any]) -> Any:
-        """The answer for one row; None before the first row was learned."""
+        """The answer for one row; None before the first row was learned.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+
+        Returns
+        -------
+        object
+            A label.
+        """
         proba = self.predict_proba_one(row)
         if not proba:
             return None
@@ -583,7 +779,12 @@ class Classifier(TakesTurns, Estimator):
         return self._scores(X, log_joint=False)
 
     def test_then_train(
-        self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, answered: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+        answered: TableLike | None = None,
     ) -> np.ndarray:
         """Answer every row from the rows before it, then learn it; one column per class of the final ``classes_``.
 
@@ -593,12 +794,21 @@ class Classifier(TakesTurns, Estimator):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X : table
             Rows to learn.
+        y : array of labels
+            The class of every row.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
         times : array, default=None
             When they happened, for models that forget by time.
         answered : table, default=None
             Rows to answer, as many as are learned. None: the rows of X. With late labels they are newer than those.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            The probabilities that each row was answered with.
         """
         self.check_teachable()
         m = n_rows(X)
@@ -701,12 +911,34 @@ class Classifier(TakesTurns, Estimator):
         self.__dict__.update(other.__dict__)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write this model to one file; see ``tanager.save``."""
+        """Write this model to one file; see ``tanager.save``.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            Where to; a file that is there already is replaced at once or not at all.
+        """
         public("save")(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The model in a file, which must be of this class; see ``tanager.load`` for any class."""
+        """The model in a file, which must be of this class; see ``tanager.load`` for any class.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            The file.
+
+        Returns
+        -------
+        object
+            The model, which answers and learns as the saved one.
+
+        Raises
+        ------
+        ModelFileError
+            Where the file is damaged, no model file, or holds a model of another class.
+        """
         model = public("load")(path)
         if not isinstance(model, cls):
             name = type(model).__name__
@@ -730,6 +962,10 @@ class Classifier(TakesTurns, Estimator):
             return 1
         wanted = (os.cpu_count() or 1) + 1 + self.n_jobs if self.n_jobs < 0 else self.n_jobs
         return int(min(max(1, wanted), 1024))
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None where scikit-learn was told to show text (``set_config(display="text")``)."""
+        return None if shows_text() else model_html(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # only scikit-learn asks for them

@@ -11,24 +11,39 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager.counts.align import as_label_array, cut_columns
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
-from tanager.counts.forgetting import Clock, as_decay, as_window
+from tanager.counts.forgetting import Clock, Decay, Window, as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.codes import checked_codes
-from tanager.encoding.kinds import late_column
+from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.labels import refuse_nul
 from tanager.encoding.tables import Table
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Order,
+    PerClass,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    UnseenOption,
+    WeightsLike,
+)
 from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import (
@@ -51,7 +66,7 @@ from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as
 from tanager.learning.memory import Memory
 from tanager.learning.merge import add_memory, merge_memories
 from tanager.learning.recut import Recutting
-from tanager.learning.recut_option import FirstCuts, MovedCuts, as_recut, first_cuts, read_first_cuts
+from tanager.learning.recut_option import FirstCuts, MovedCuts, Recut, as_recut, first_cuts, read_first_cuts
 from tanager.learning.rows import KeptRows
 from tanager.learning.structure_change import Hoeffding, Lead, StructureChange, check_refresh, rule_of
 from tanager.scoring.calibration import Calibrated, Calibration
@@ -69,67 +84,27 @@ from tanager.shortcuts import public
 class CountsClassifier(Classifier):
     """A classifier that is a view of joint counts.
 
-    Parameters
-    ----------
-    smoothing : float, Estimate, "learned" or None, default=1.0
-        Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
-        ``MEstimate``, ``PriorCounts``, ``BackOff``, ``LearnedBackOff`` or ``BDeu``. None is the one that the classifier
-        was published with.
-    unseen : {"ignore", "smooth", "error"}, default="ignore"
-        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
-        error.
-    cost_matrix : array of shape (n_classes, n_classes), default=None
-        ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss.
-    class_weight : dict, array or "balanced", default=None
-        Factors of the classes, applied to the posterior odds.
-    priors : dict or array, default=None
-        Class probabilities to use instead of the ones in the data.
-    bins, n_bins, mdl_encoding, categorical, ordinal, numeric, keep, max_values, schema
-        How columns become codes; see ``Encoder``. By default (``bins=None``) ``fit`` cuts numeric columns by class
-        entropy ("mdl"), and for classifiers that average or back off on into more bins as rows allow ("refined"). The
-        first rows of a stream are few, and must do for all that follow: there all are cut by class entropy and then on
-        into about ten bins ("stream"). What is given holds for both.
-    decay : float, str or Decay, default=None
-        Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
-    window : int, str or Window, default=None
-        Only the last rows count: so many (5000), or those of a span of time ("30 min"), or a ``Window``.
-    refresh : int, "hoeffding" or Hoeffding, default=None
-        Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more
-        rows, or a tenth of the rows that still count where old ones are forgotten. ``float("inf")`` keeps the first.
-        With ``Hoeffding()`` it is looked at as often as with None, and changes only where another is better beyond
-        chance.
-    recut : {"grid", "sketch"} or Recut, default=None
-        Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
-    warm_up : int, default=1000
-        ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then
-        they are learned again each time the rows have doubled.
-    calibrate : bool, default=False
-        Make probabilities as sure as left-out rows say that they may be: all to one power, and with 1,000 rows or more
-        with an offset per class. Rows are kept, as codes. See ``calibration_``.
-    max_memory : int, str or None, default="2 GB"
-        Counts beyond this are refused before they are made.
-    n_jobs : int, default=None
-        Threads for counting and for batches of predictions; -1 uses all cores.
+    Its options are those of all classifiers over counts; see ``tanager.docstrings``.
     """
 
     smoothing: float | Estimate | str | None = 1.0
-    unseen: str = "ignore"
-    cost_matrix: Any = None
-    class_weight: Any = None
-    priors: Any = None
-    bins: Any = None
+    unseen: UnseenOption = "ignore"
+    cost_matrix: ArrayLike | None = None
+    class_weight: PerClass | None = None
+    priors: PerClass | None = None
+    bins: BinsOption = None
     n_bins: int = 5
     mdl_encoding: str = "n-1"
-    categorical: Any = None
-    ordinal: Any = None
-    numeric: Any = None
-    keep: Any = None
+    categorical: Columns | str | None = None
+    ordinal: Order | None = None
+    numeric: Columns | None = None
+    keep: Columns | str | None = None
     max_values: int = 1000
     schema: Schema | None = None
-    decay: Any = None
-    window: Any = None
+    decay: float | str | timedelta | Decay | None = None
+    window: float | str | timedelta | Window | None = None
     refresh: float | str | Hoeffding | None = None
-    recut: Any = None
+    recut: str | Recut | None = None
     warm_up: int = 1000
     calibrate: bool = False
     max_memory: int | str | None = "2 GB"
@@ -372,6 +347,13 @@ class CountsClassifier(Classifier):
         return self._answers(fresh=True).view.form
 
     @property
+    def knows_structure(self) -> bool:
+        """Whether the structure for all rows is learned already, so that asking for it costs nothing."""
+        warm = self._warm_up
+        counted = warm is None or warm.counted == warm.n_rows
+        return self.knows_columns and counted and self._answering.is_current(self, fresh=True)
+
+    @property
     def view_(self) -> View:
         """The structure bound to the counts, before options lay anything around it."""
         self.check_fitted()
@@ -580,10 +562,10 @@ class CountsClassifier(Classifier):
         codes: np.ndarray,
         labels: np.ndarray,
         schema: Schema,
-        classes: Any,
+        classes: Sequence[Any] | np.ndarray,
         *,
         target: str | None = None,
-        sample_weight: Any = None,
+        sample_weight: WeightsLike | None = None,
     ) -> Self:
         """``fit`` from rows that are encoded already, so that many classifiers share the work of encoding.
 
@@ -601,6 +583,11 @@ class CountsClassifier(Classifier):
             The name of the class.
         sample_weight : array, default=None
             Of the rows.
+
+        Returns
+        -------
+        self
+            The model itself.
 
         Examples
         --------
@@ -807,8 +794,25 @@ class CountsClassifier(Classifier):
 
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
-        """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
+        """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+        y : object
+            Its class.
+        sample_weight : float, default=1.0
+            How much it counts.
+        time : number or date, default=None
+            When it happened, for models that forget by time.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         row = check_row(row, "learn_one")
         self.check_teachable()
         if self._contest is not None:
@@ -886,7 +890,18 @@ class CountsClassifier(Classifier):
         return times, self._numbers([row])
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
-        """Probability of every class known so far; an empty dict before the first row."""
+        """Probability of every class known so far; an empty dict before the first row.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+
+        Returns
+        -------
+        dict of label to float
+            The probability of each class.
+        """
         if not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)
@@ -991,9 +1006,9 @@ class CountsClassifier(Classifier):
         codes = self.encoder_.own_codes(table, type(self).__name__) if unseen == "ignore" else None
         if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
             return codes
-        return self.encoder_.transform(table, unseen, type(self).__name__)
+        return self.encoder_.encode(table, unseen, type(self).__name__)
 
-    def encode(self, X: Any) -> Query:
+    def encode(self, X: TableLike) -> Query:
         """Rows to answer, as codes (and numbers, where columns are Gaussian)."""
         return Query(self._encode(X), self._numbers(X))
 
@@ -1007,10 +1022,24 @@ class CountsClassifier(Classifier):
         """Whether ``leave_one_out`` can work out the answer without a learned row."""
         return not self.forgets and getattr(self, "fit_by", "likelihood") == "likelihood"
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> np.ndarray:
         """``predict_proba`` of learned rows, each as if it alone had not been learned.
 
         Costs one pass of prediction; nothing is learned again. Cut points and structure stay those of all rows.
+
+        Parameters
+        ----------
+        X : table
+            Rows that were learned.
+        y : array of labels
+            The classes that they were learned with.
+        sample_weight : array of numbers, default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Probabilities, with a column for each of ``classes_``.
         """
         if self.forgets:
             raise OptionError(
@@ -1042,23 +1071,55 @@ class CountsClassifier(Classifier):
         weights, seconds = check_weights(sample_weight, len(codes)), check_times(times, len(codes))
         return Block(codes, labels, weights, seconds, self._numbers(X))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
         """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
 
         ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
         where ``against`` is the predicted class itself, the next one is explained.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+            What to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanation
+            The parts of the answer; print it.
         """
         return explain(self, row, answer, against)
 
     # --- forgetting, merging, counts from elsewhere -------------------------------------------------------------
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Self:
         """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on.
 
         With a ``window``, rows leave it with whatever they weigh now, unless ``sample_weight`` says how much of them;
         rows that have left already are refused. With a
         ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
         with further rows.
+
+        Parameters
+        ----------
+        X : table
+            Rows that were learned.
+        y : array of labels
+            The classes that they were learned with.
+        sample_weight : array of numbers, default=None
+            The weights that they were learned with.
+        times : array of numbers or dates, default=None
+            When they happened, for models that forget by time.
+
+        Returns
+        -------
+        self
+            The model itself.
         """
         self.check_teachable()
         if self._contest is not None:
@@ -1073,10 +1134,20 @@ class CountsClassifier(Classifier):
         self._recutting = None  # and so would those that new cut points are learned from
         return self
 
-    def advance(self, time: Any) -> Self:
+    def advance(self, time: Time) -> Self:
         """Let time pass without a row: what fades by time fades, and rows that are too old leave.
 
         Learning does this by itself; before an answer that comes long after the last row it is worth asking for.
+
+        Parameters
+        ----------
+        time : number or date
+            The time that it is now.
+
+        Returns
+        -------
+        self
+            The model itself.
         """
         self.check_fitted()
         clock = self._learned.clock
@@ -1095,7 +1166,18 @@ class CountsClassifier(Classifier):
         return self
 
     def shrink(self, n_rows: int) -> Self:
-        """Let all rows of the window leave but the last ones; the window fills again from there."""
+        """Let all rows of the window leave but the last ones; the window fills again from there.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many of the last rows stay.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         self.check_fitted()
         rows = self._learned.rows
         if self.window is None or rows is None:
@@ -1109,7 +1191,18 @@ class CountsClassifier(Classifier):
         return self
 
     def fade(self, factor: float) -> Self:
-        """Let all that was learned fade by a factor in (0, 1] at once, so that new rows count more."""
+        """Let all that was learned fade by a factor in (0, 1] at once, so that new rows count more.
+
+        Parameters
+        ----------
+        factor : float
+            What is left of the counts, above 0 and at most 1.
+
+        Returns
+        -------
+        self
+            The model itself.
+        """
         self.check_fitted()
         self._warm_up = None
         self._learned.fade(factor)
@@ -1128,6 +1221,16 @@ class CountsClassifier(Classifier):
 
         Vocabularies and classes are matched; cut points must agree, so give both models one ``schema``. The options
         stay ours.
+
+        Parameters
+        ----------
+        other : CountsClassifier
+            A model of the same class and options.
+
+        Returns
+        -------
+        self
+            The model itself.
         """
         if self._recutting is not None and self._recutting.watches and self.window is not None:
             raise SchemaMismatch(
@@ -1161,7 +1264,20 @@ class CountsClassifier(Classifier):
 
     @classmethod
     def from_counts(cls, counts: JointCounts, **params: Any) -> Self:
-        """A classifier over counts that are there already. They are read, not copied."""
+        """A classifier over counts that are there already. They are read, not copied.
+
+        Parameters
+        ----------
+        counts : JointCounts
+            What was counted; as wide as the classifier needs.
+        **params : object
+            Options of the classifier.
+
+        Returns
+        -------
+        object
+            A fitted model.
+        """
         if not isinstance(counts, JointCounts):
             raise DataError(f"from_counts takes JointCounts, got {type(counts).__name__}. Use fit for a table.")
         known = cls.option_defaults()
@@ -1203,11 +1319,35 @@ class CountsClassifier(Classifier):
     # --- pictures and files -------------------------------------------------------------------------------------
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the network behind this model; see ``tanager.plot_network``."""
+        """Draw the network behind this model; see ``tanager.plot_network``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_network``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_network")(self, path, **options)
 
     def widget(self, **options: Any) -> Any:
-        """Look at its network in a notebook, and edit a copy of it; see ``tanager.network_widget``."""
+        """Look at its network in a notebook, and edit a copy of it; see ``tanager.network_widget``.
+
+        Parameters
+        ----------
+        **options : object
+            Those of ``network_widget``.
+
+        Returns
+        -------
+        widget
+            For a notebook.
+        """
         return public("network_widget")(self, **options)
 
     def _model_state(self) -> dict[str, Any]:

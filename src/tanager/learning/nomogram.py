@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.block import Query
+from tanager.encoding.typing import Label
 from tanager.errors import DataError, OptionError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import classes_of
@@ -78,7 +79,10 @@ class Nomogram:
 
 
 def nomogram(
-    model: CountsClassifier, row: Mapping[str, Any] | None = None, answer: Any = None, against: Any = None
+    model: CountsClassifier,
+    row: Mapping[str, Any] | None = None,
+    answer: Label | None = None,
+    against: Label | None = None,
 ) -> Nomogram:
     """A model as a nomogram: an axis for every column, with what each value adds to the log-odds of an answer.
 
@@ -94,6 +98,11 @@ def nomogram(
         Whose values are marked, and at whose values parents are held. Default: a row in which all is missing.
     answer, against : label, default=None
         The two classes; see ``model.explain``.
+
+    Returns
+    -------
+    Nomogram
+        The axes; print or draw it.
 
     Examples
     --------

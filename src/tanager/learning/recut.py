@@ -91,7 +91,7 @@ class Recutting:
         encoder, columns, name = model.encoder_, list(self._watched.cutters), type(model).__name__
         if rows_of_dicts(X) and len(X) == 1:
             return encoder.encode_row(X[0])[None, :], encoder.numbers_row(X[0], columns)[None, :]
-        return encoder.transform(X, name=name), encoder.numbers(X, columns, name)
+        return encoder.encode(X, name=name), encoder.numbers(X, columns, name)
 
     def _new_watch(self, model: CountsClassifier) -> NumberWatch:
         """Of number columns whose cut points nobody has given."""

@@ -11,6 +11,7 @@ import numpy as np
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
+from tanager.encoding.typing import Label, Time
 from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.answering import Current
 from tanager.learning.counts_classifier import CountsClassifier
@@ -112,7 +113,7 @@ class RowsOrTables(CountsClassifier):
         super()._rows_come(block)
         self._follow_rows(len(block))
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row; see ``CountsClassifier.learn_one``."""
         super().learn_one(row, y, sample_weight, time)
         self._follow_rows()

@@ -257,7 +257,7 @@ def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp) -> None:
     behind = [model for model in others if model._warm_up is not None or not _has_columns_of(model, first)]
     if behind:
         rows = warm.batch if first._warm_up is None else warm.batch.part(0, warm.counted)
-        codes = first.encoder_.transform(rows.X, "ignore", type(first).__name__)
+        codes = first.encoder_.encode(rows.X, "ignore", type(first).__name__)
         block = Block(codes, rows.labels, rows.weights, rows.times, first._numbers(rows.X))
     for model in behind:
         model._warm_up, model.encoder_ = None, first.encoder_
@@ -281,7 +281,7 @@ def add_classes_in_warm_up(models: Sequence[CountsClassifier], classes: np.ndarr
         return False
     warm.move_classes(class_map(first.classes_, classes))
     rows = warm.batch
-    codes = first.encoder_.transform(rows.X, "ignore", type(first).__name__)
+    codes = first.encoder_.encode(rows.X, "ignore", type(first).__name__)
     block = Block(codes, rows.labels, rows.weights, rows.times, first._numbers(rows.X))
     for model in models:
         model.classes_, slots = classes, model.counts_.n_slots

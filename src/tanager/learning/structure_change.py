@@ -52,11 +52,35 @@ class Hoeffding:
         check_number("tie", self.tie, "a difference of scores")
 
     def margin(self, n_rows: float, span: float) -> float:
-        """The lead that is beyond chance after so many rows; ``span`` is the range of what is compared."""
+        """The lead that is beyond chance after so many rows; ``span`` is the range of what is compared.
+
+        Parameters
+        ----------
+        n_rows : float
+            How many rows were looked at.
+        span : float
+            The range of what is compared.
+
+        Returns
+        -------
+        float
+            The least lead.
+        """
         return math.inf if n_rows <= 0 else span * math.sqrt(-math.log(self.delta) / (2 * n_rows))
 
     def why(self, lead: Lead) -> str | None:
-        """Why the leader takes over: "lead" or "tie"; None where it does not."""
+        """Why the leader takes over: "lead" or "tie"; None where it does not.
+
+        Parameters
+        ----------
+        lead : Lead
+            How far a structure is ahead of another one, over how many rows.
+
+        Returns
+        -------
+        str or None
+            The reason.
+        """
         if lead.ahead <= 0:
             return None
         margin = self.margin(lead.n_rows, lead.span)

@@ -12,6 +12,7 @@ from tanager.counts.block import Block, Query
 from tanager.counts.estimates import Estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
+from tanager.encoding.typing import Label, Row, TableLike
 from tanager.errors import OptionError, SchemaMismatch, check_number, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
@@ -60,7 +61,7 @@ class TreeClassifier(CountsClassifier):
         Of the leaves; None is that of ``leaf`` itself.
     """
 
-    leaf: Any = None
+    leaf: CountsClassifier | None = None
     min_rows: float = 30
     min_gain: float = 0.05
     smoothing: float | Estimate | None = None
@@ -172,7 +173,7 @@ class TreeClassifier(CountsClassifier):
         sums = np.bincount(block.labels, weights, minlength=len(self.classes_))
         return dict(zip(self.classes_.tolist(), sums.tolist(), strict=True))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
         """Why a row gets its answer: the path to its leaf, and the log-odds that the leaf finds in every column.
 
         Where a row goes to several leaves, because a value is missing, their log-odds are shared out by what each has

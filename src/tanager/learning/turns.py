@@ -25,9 +25,12 @@ CHANGES = frozenset({
     "read_again_by", "note_read_up_to", "take_structure", "fit_columns", "learn_block", "take_memory", "add_memory",
     "take_vocabulary",
 })
-ANSWERS = frozenset({"predict", "predict_proba", "predict_log_proba", "predict_log_joint", "leave_one_out"})
+ANSWERS = frozenset({
+    "predict", "predict_proba", "predict_log_proba", "predict_log_joint", "leave_one_out", "probabilities",
+})
 LOOKS = frozenset({
     "predict_one", "predict_proba_one", "stream_proba", "decide", "answer", "staged", "staged_answers", "explain",
+    "_repr_html_", "knows_structure",
     "rule", "rules", "table", "plot", "widget", "known_rows", "leave_out", "uncalibrated", "current_structure",
     "stream_scorer", "count_warm_up", "choose", "to_state", "structure_state", "save", "__getstate__", "read_up_to",
 })

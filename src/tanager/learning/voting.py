@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Schema
+from tanager.encoding import Columns, Schema
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.gaussian_option import one_parent
@@ -82,9 +82,6 @@ class OrderedCollection(CountsClassifier):
     ----------
     column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
         Which columns come first.
-    bins : default=None
-        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
-        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     weights : dict, default=None
         ``{(child, parent): weight}``, or ``(child, (parent, parent))`` for a set of two, with None for the class alone;
         1 where nothing is said, 0 forbids. This is prior knowledge: the collection with the product of the weights as
@@ -94,15 +91,13 @@ class OrderedCollection(CountsClassifier):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
         As parents they are cut into bins.
-    ddof : {0, 1}, default=0
-        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
     """
 
-    column_order: Any = "given"
+    column_order: str | Columns = "given"
     default_bins = "refined"
-    weights: Any = None
-    random_state: Any = None
-    gaussian: Any = False
+    weights: Mapping[tuple[Any, Any], float] | None = None
+    random_state: int | None = None
+    gaussian: bool | Columns = False
     ddof: int = 0
 
     n_networks_ = property(n_networks_of)

@@ -45,6 +45,18 @@ def read_network(path: str | os.PathLike[str]) -> Network:
     Files of bnlearn, Weka, pgmpy, pyAgrum and similar programs are read; errors name the line. DOT has arcs only, and
     values only if ``write_network`` wrote them.
 
+    Parameters
+    ----------
+    path : str or PathLike
+        The file.
+
+    Returns
+    -------
+    Network
+        The network.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from tanager import Network, read_network, write_network
     >>> network = Network({"rain": (False, True), "grass": ("dry", "very wet")}, [("rain", "grass")])
@@ -70,6 +82,23 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
 
     Numbers and values that are not text are restored exactly when read, except in DOT, which has no tables. A network
     without tables is written as a structure.
+
+    Parameters
+    ----------
+    network : Network
+        What to write.
+    path : str or PathLike
+        Where to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import Network, read_network, write_network
+    >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_network(network, f"{folder}/rain.json")
+    ...     read_network(f"{folder}/rain.json").arcs
+    [('rain', 'grass')]
     """
     _, write = _format(path)
     data = write(network).encode()

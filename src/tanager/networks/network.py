@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -9,16 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tanager.counts.sample import Sample
+from tanager.encoding.typing import Seed, TableLike
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
+from tanager.labelled import LabelledTable
 from tanager.networks import estimation, graph, inference, likelihood, most_probable, propagation, questions, sampling
 from tanager.networks import sensitivity as sensitivities
+from tanager.networks.display import is_quickly_drawn, network_html
 from tanager.networks.evidence import Evidence, SoftEvidence
 from tanager.networks.tables import LockedRows, checked_table, checked_values
 from tanager.networks.values import values_from_plain, values_to_plain
 from tanager.shortcuts import public
 
 Arc = tuple[str, str]  # parent, child
-MOST_SHOWN = 150  # variables of a network that a notebook draws without being asked
 
 
 class Pattern(NamedTuple):
@@ -112,18 +116,53 @@ class Network:
         return tuple(self._values)
 
     def index(self, name: str) -> int:
-        """The index of a variable; an error if there is none of this name."""
+        """The index of a variable; an error if there is none of this name.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        int
+            Its place, from 0.
+        """
         if name not in self._places:
             raise SchemaMismatch(f"there is no variable {name!r}.{nearest(name, self._places)}")
         return self._places[name]
 
     def values(self, name: str) -> tuple[object, ...]:
-        """The values of a variable."""
+        """The values of a variable.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of object
+            In the order of their codes.
+        """
         self.index(name)
         return self._values[name]
 
     def code(self, name: str, value: object) -> int:
-        """The index of a value of a variable; a number is also found by its text, as files have only text."""
+        """The index of a value of a variable; a number is also found by its text, as files have only text.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+        value : object
+            One of its values.
+
+        Returns
+        -------
+        int
+            Its place among the values, from 0.
+        """
         values = self.values(name)
         if value in values:
             return values.index(value)
@@ -140,11 +179,33 @@ class Network:
         return [own.index(value) if value in own else texts.get(str(value), -1) for value in values]
 
     def parents(self, name: str) -> tuple[str, ...]:
-        """The parents of a variable, in the order of the axes of its table."""
+        """The parents of a variable, in the order of the axes of its table.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         return self._named(self._parents[self.index(name)])
 
     def children(self, name: str) -> tuple[str, ...]:
-        """The children of a variable, in the order of the variables."""
+        """The children of a variable, in the order of the variables.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         return self._named(self._children[self.index(name)])
 
     @property
@@ -157,12 +218,64 @@ class Network:
         """P(variable | parents) for each variable with a table: one axis per parent, then that of the variable."""
         return MappingProxyType(self._tables)
 
+    def cpt(self, name: str) -> LabelledTable:
+        """P(variable | parents) as a table with labels.
+
+        Parameters
+        ----------
+        name : str
+            The variable.
+
+        Returns
+        -------
+        LabelledTable
+            A line for each combination of values of the parents, and a column for each value of the variable.
+
+        Examples
+        --------
+        >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+        >>> network.with_tables({"grass": [[0.8, 0.2], [0.1, 0.9]]}).cpt("grass")
+        P(grass | rain)
+              grass
+        rain     dry     wet
+        no    0.8000  0.2000
+        yes   0.1000  0.9000
+        """
+        self.index(name)
+        self.require_tables([name])
+        return self._labelled(self._tables[name], (*self.parents(name), name), self.family(name))
+
+    def _labelled(self, numbers: np.ndarray, names: Iterable[str], title: str) -> LabelledTable:
+        return LabelledTable(numbers, {name: self._values[name] for name in names}, title)
+
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a variable's table, whether it is known or not."""
+        """The shape of a variable's table, whether it is known or not.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of int
+            The number of values of each parent, then its own.
+        """
         return tuple(len(self._values[other]) for other in (*self.parents(name), name))
 
     def family(self, name: str) -> str:
-        """``P(child | parents)`` as text, to name a table."""
+        """``P(child | parents)`` as text, to name a table.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         parents = self.parents(name)
         return f"P({name} | {', '.join(parents)})" if parents else f"P({name})"
 
@@ -195,17 +308,45 @@ class Network:
     # --- the graph --------------------------------------------------------------------------------------------------
 
     def order(self) -> tuple[str, ...]:
-        """A topological order: each variable after its parents; ties in the order of the variables."""
+        """A topological order: each variable after its parents; ties in the order of the variables.
+
+        Returns
+        -------
+        tuple of str
+            All names.
+        """
         order = graph.topological(self._parents)
         assert order is not None
         return self._named(order)
 
     def ancestors(self, name: str) -> tuple[str, ...]:
-        """Parents, their parents and so on, in the order of the variables."""
+        """Parents, their parents and so on, in the order of the variables.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         return self._around(self._parents, name)
 
     def descendants(self, name: str) -> tuple[str, ...]:
-        """Children, their children and so on, in the order of the variables."""
+        """Children, their children and so on, in the order of the variables.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         return self._around(self._children, name)
 
     def _around(self, lists: graph.Lists, name: str) -> tuple[str, ...]:
@@ -213,21 +354,59 @@ class Network:
         return self._named(sorted(graph.reachable(lists, [start]) - {start}))
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
-        """Parents, children and parents of children: given these, the variable is independent of all others."""
+        """Parents, children and parents of children: given these, the variable is independent of all others.
+
+        Parameters
+        ----------
+        name : str
+            The name of a variable.
+
+        Returns
+        -------
+        tuple of str
+            Names of variables.
+        """
         own = self.index(name)
         return self._named(sorted(graph.moral(self._parents)[own]))
 
     def separated(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
-        """Whether a and b are d-separated by others: independent given these, whatever the tables are."""
+        """Whether a and b are d-separated by others: independent given these, whatever the tables are.
+
+        Parameters
+        ----------
+        a : str
+            The name of a variable.
+        b : str
+            The name of another one.
+        given : iterable of str, default=()
+            Names of variables that are known.
+
+        Returns
+        -------
+        bool
+            True or False.
+        """
         observed = [given] if isinstance(given, str) else given
         return not graph.d_connected(self._parents, self.index(a), self.index(b), {self.index(c) for c in observed})
 
     def moral(self) -> list[Arc]:
-        """The edges of the moral graph: parents of a common child are joined, and directions dropped."""
+        """The edges of the moral graph: parents of a common child are joined, and directions dropped.
+
+        Returns
+        -------
+        list of Arc
+            Pairs of names.
+        """
         return self._edges(graph.moral(self._parents))
 
     def cpdag(self) -> Pattern:
-        """The equivalence class: the arcs that all its networks share, and the edges that can be reversed."""
+        """The equivalence class: the arcs that all its networks share, and the edges that can be reversed.
+
+        Returns
+        -------
+        Pattern
+            Arcs and edges.
+        """
         partial = graph.cpdag(self._parents)
         names = self.names
         arcs = tuple((names[u], names[v]) for v, own in enumerate(partial.parents) for u in sorted(own))
@@ -242,6 +421,16 @@ class Network:
 
         It counts the pairs of variables that are joined in one of them only, have opposite directions, or a direction
         in one of them only. Equivalent networks have the distance 0.
+
+        Parameters
+        ----------
+        other : Network
+            A network over the same variables.
+
+        Returns
+        -------
+        int
+            How many edges differ.
         """
         if set(self.names) != set(other.names):
             odd = sorted(set(self.names) ^ set(other.names))
@@ -254,7 +443,20 @@ class Network:
     # --- editing ----------------------------------------------------------------------------------------------------
 
     def add(self, parent: str, child: str) -> Network:
-        """The network with one more arc; the child loses its table."""
+        """The network with one more arc; the child loses its table.
+
+        Parameters
+        ----------
+        parent : str
+            Where the arc begins.
+        child : str
+            Where the arc ends.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         u, v = self.index(parent), self.index(child)
         if u in self._parents[v]:
             raise DataError(f"the network already has the arc {parent} -> {child}.")
@@ -262,19 +464,56 @@ class Network:
         return self._with_arcs([*self.arcs, (parent, child)], {child})
 
     def remove(self, parent: str, child: str) -> Network:
-        """The network without an arc; the child loses its table."""
+        """The network without an arc; the child loses its table.
+
+        Parameters
+        ----------
+        parent : str
+            Where the arc begins.
+        child : str
+            Where the arc ends.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         self._find(parent, child)
         return self._with_arcs([arc for arc in self.arcs if arc != (parent, child)], {child})
 
     def reverse(self, parent: str, child: str) -> Network:
-        """The network with an arc reversed; both ends lose their tables."""
+        """The network with an arc reversed; both ends lose their tables.
+
+        Parameters
+        ----------
+        parent : str
+            Where the arc begins.
+        child : str
+            Where the arc ends.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         u, v = self._find(parent, child)
         without = self.remove(parent, child)
         without._check_cycle("reversing", v, u)
         return self._with_arcs([*without.arcs, (child, parent)], {parent, child})
 
     def keep(self, names: Iterable[str]) -> Network:
-        """The subnetwork of some variables and the arcs among them; a family that lost a parent loses its table."""
+        """The subnetwork of some variables and the arcs among them; a family that lost a parent loses its table.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The variables to keep.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         places = {self.index(name) for name in names}
         kept = self._named(sorted(places))
         arcs = [(u, v) for u, v in self.arcs if u in kept and v in kept]
@@ -282,7 +521,18 @@ class Network:
         return Network({name: self._values[name] for name in kept}, arcs)._with_checked(self._tables, whole)
 
     def with_tables(self, tables: Mapping[str, Any]) -> Network:
-        """The network with these tables, which replace its own."""
+        """The network with these tables, which replace its own.
+
+        Parameters
+        ----------
+        tables : dict of name to array
+            One axis for each parent and, last, one for the variable.
+
+        Returns
+        -------
+        Network
+            A new network.
+        """
         same = Network(self._values, self.arcs)._with_checked(self._tables, self._tables)
         same._add_tables(tables)
         return same
@@ -295,6 +545,11 @@ class Network:
         rows : mapping from name to a mapping from values to probabilities
             For each row the values of all parents of the variable, in the order of ``parents(name)`` (``()`` where it
             has none), and the probabilities of the values of the variable.
+
+        Returns
+        -------
+        Network
+            A new network.
 
         Examples
         --------
@@ -361,16 +616,47 @@ class Network:
         target : str, default=None
             The class. With JointCounts, the variable that is their class (default: "class"). ``BackOff`` drops parents
             from the last on, but never the class.
+
+        Returns
+        -------
+        Network
+            A new network.
         """
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
-    def log_likelihood(self, data: Any, *, target: str | None = None) -> float:
-        """The natural log of P(data); in rows with missing cells, only complete families count."""
+    def log_likelihood(self, data: TableLike | Sample, *, target: str | None = None) -> float:
+        """The natural log of P(data); in rows with missing cells, only complete families count.
+
+        Parameters
+        ----------
+        data : table or Sample
+            Rows with a column for each variable.
+        target : str, default=None
+            The name of the class.
+
+        Returns
+        -------
+        float
+            A natural log.
+        """
         self.require_tables(self.names)
         return likelihood.log_likelihood(self, data, target)
 
-    def conditional_log_likelihood(self, data: Any, target: str) -> float:
-        """The sum over rows of log P(target | all other variables); factors with missing cells are left out."""
+    def conditional_log_likelihood(self, data: TableLike | Sample, target: str) -> float:
+        """The sum over rows of log P(target | all other variables); factors with missing cells are left out.
+
+        Parameters
+        ----------
+        data : table or Sample
+            Rows with a column for each variable.
+        target : str
+            The name of the class.
+
+        Returns
+        -------
+        float
+            A natural log.
+        """
         self.require_tables([target, *self.children(target)])
         return likelihood.conditional_log_likelihood(self, data, target)
 
@@ -396,9 +682,54 @@ class Network:
             The observed values.
         soft : mapping from name to likelihoods, default=None
             Observations that are not certain; see ``marginals``.
+
+        Returns
+        -------
+        array
+            Probabilities, in the order of the values of each variable.
         """
         query = self._indices([variables] if isinstance(variables, str) else variables)
         return inference.posterior(self, query, Evidence.read(self, evidence, soft))
+
+    def probabilities(
+        self,
+        variables: str | Sequence[str],
+        evidence: Mapping[str, object] | None = None,
+        *,
+        soft: SoftEvidence | None = None,
+    ) -> LabelledTable:
+        """P(variables | evidence) as a table with labels; ``posterior`` has the same as an array.
+
+        Parameters
+        ----------
+        variables : str or sequence of str
+            The query variables.
+        evidence : mapping from name to value, default=None
+            The observed values.
+        soft : mapping from name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
+
+        Returns
+        -------
+        LabelledTable
+            One axis per variable, in the order given.
+
+        Examples
+        --------
+        >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+        >>> network = network.with_tables({"rain": [0.75, 0.25], "grass": [[0.8, 0.2], [0.1, 0.9]]})
+        >>> network.probabilities("rain", {"grass": "wet"})
+        P(rain | grass = wet)
+            no     yes
+        0.4000  0.6000
+        """
+        names = (variables,) if isinstance(variables, str) else tuple(variables)
+        known = [
+            *(f"{name} = {value}" for name, value in (evidence or {}).items()),
+            *(f"{name}?" for name in soft or ()),
+        ]
+        title = f"P({', '.join(names)} | {', '.join(known)})" if known else f"P({', '.join(names)})"
+        return self._labelled(self.posterior(names, evidence, soft=soft), names, title)
 
     def marginals(
         self,
@@ -422,6 +753,11 @@ class Network:
         names : str or iterable of str, default=None
             The variables wanted. Default: all.
 
+        Returns
+        -------
+        dict of str to array
+            One array for each variable, in the order of its values.
+
         Examples
         --------
         >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
@@ -434,7 +770,20 @@ class Network:
         return propagation.marginals(self, Evidence.read(self, evidence, soft), self._indices(names))
 
     def log_evidence(self, evidence: Mapping[str, object] | None = None, *, soft: SoftEvidence | None = None) -> float:
-        """The natural log of P(evidence); minus infinity if it cannot be. Soft evidence counts by its likelihoods."""
+        """The natural log of P(evidence); minus infinity if it cannot be. Soft evidence counts by its likelihoods.
+
+        Parameters
+        ----------
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
+
+        Returns
+        -------
+        float
+            A natural log.
+        """
         return propagation.log_evidence(self, Evidence.read(self, evidence, soft))
 
     def most_probable(
@@ -451,8 +800,10 @@ class Network:
 
         Parameters
         ----------
-        evidence, soft
-            What was observed; see ``marginals``.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         names : str or iterable of str, default=None
             The variables to explain; all others are summed out (marginal MAP), which may take larger tables. Default:
             all that are not observed.
@@ -460,8 +811,8 @@ class Network:
         Returns
         -------
         MostProbable
-            values : dict from name to value; log_probability : of these values and the evidence, natural log;
-            probability_given_evidence : of these values.
+            Its ``values`` is a dict from name to value, ``log_probability`` the natural log of the probability of these
+            values and the evidence, ``probability_given_evidence`` that of these values.
         """
         wanted = None if names is None else self._indices(names)
         return most_probable.most_probable(self, Evidence.read(self, evidence, soft), wanted)
@@ -484,12 +835,19 @@ class Network:
         ----------
         target : str
             The variable of interest.
-        evidence, soft
-            What was observed; see ``marginals``.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         candidates : str or iterable of str, default=None
             The variables that can be asked for; those in the evidence are left out. Default: all with several values.
         prices : mapping from name to positive number, default=None
             What it costs to observe a variable, 1 if it has no price here; questions are sorted by bits per price.
+
+        Returns
+        -------
+        list of Question
+            The questions, the best first.
         """
         wanted = None if candidates is None else self._indices(candidates)
         observed = Evidence.read(self, evidence, soft)
@@ -513,12 +871,21 @@ class Network:
 
         Parameters
         ----------
-        target, value
-            The answer that is of interest.
-        evidence, soft
-            What was observed; see ``marginals``.
+        target : str
+            The variable of interest.
+        value : object
+            Its value of interest.
+        evidence : dict of name to value, default=None
+            What was observed.
+        soft : dict of name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         top : int, default=None
             How many entries. Default: all.
+
+        Returns
+        -------
+        list of Sensitivity
+            The numbers, those first that matter most.
         """
         observed = Evidence.read(self, evidence, soft)
         return sensitivities.sensitivity(self, self.index(target), self.code(target, value), observed, top)
@@ -529,14 +896,14 @@ class Network:
         return propagation.whole_junction(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles leave the tree out, which can be compiled again."""
-        return {name: part for name, part in self.__dict__.items() if name != "junction"}
+        """Copies and pickles leave out the tree and the drawing, which can be made again."""
+        return {name: part for name, part in self.__dict__.items() if name not in ("junction", "_drawing")}
 
     def _indices(self, names: str | Iterable[str] | None) -> list[int]:
         """The indices of some variables, or of all."""
         return [self.index(name) for name in ([names] if isinstance(names, str) else self if names is None else names)]
 
-    def sample(self, n: int, random_state: Any = None, as_: str = "table") -> Any:
+    def sample(self, n: int, random_state: Seed = None, as_: str = "table") -> Any:
         """Draw random rows.
 
         Parameters
@@ -548,6 +915,11 @@ class Network:
         as_ : {"table", "codes", "sample"}
             *table*: a dict from name to an array of values, for classifiers and frames. *codes*: an array (n,
             n_variables) of indices into ``values``. *sample*: a ``Sample``, for structure learners.
+
+        Returns
+        -------
+        dict, array or Sample
+            The rows, as ``as_`` says.
         """
         check_option("as_", as_, ("table", "codes", "sample"))
         self.require_tables(self.names)
@@ -567,7 +939,13 @@ class Network:
     # --- as plain data and files ------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: variables with their values, parents and, if known, the table."""
+        """Plain data for JSON: variables with their values, parents and, if known, the table.
+
+        Returns
+        -------
+        dict
+            Plain data.
+        """
         return {"variables": [self._variable(name) for name in self._values]}
 
     def _variable(self, name: str) -> dict[str, Any]:
@@ -577,7 +955,18 @@ class Network:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Network:
-        """The network that ``to_dict`` wrote."""
+        """The network that ``to_dict`` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            What ``to_dict`` gave.
+
+        Returns
+        -------
+        Network
+            The network.
+        """
         variables = data["variables"]
         values = {v["name"]: values_from_plain(v["values"]) for v in variables}
         if len(values) < len(variables):
@@ -619,19 +1008,63 @@ class Network:
         tables = "" if n == 0 else ", with tables" if n == len(self) else f", with {n} tables"
         return f"<Network of {len(self)} variable{'s' * (len(self) != 1)}{tables}: {shown}>"
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
-        """Draw it; see ``tanager.plot_network``."""
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_network``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_network``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_network")(self, path, **options)
 
     def widget(self, target: str | None = None, **options: Any) -> Any:
-        """Look at it and edit it in a notebook; see ``tanager.network_widget``."""
+        """Look at it and edit it in a notebook; see ``tanager.network_widget``.
+
+        Parameters
+        ----------
+        target : str, default=None
+            The name of the class.
+        **options : object
+            Those of ``network_widget``.
+
+        Returns
+        -------
+        widget
+            For a notebook.
+        """
         return public("network_widget")(self, target, **options)
 
+    def _repr_html_(self) -> str:
+        return network_html(self)
+
     def _repr_svg_(self) -> str | None:
-        """What a notebook shows; None, and so the text, where it has very many variables."""
-        return public("network_svg")(self) if len(self) <= MOST_SHOWN else None
+        """The drawing, where a notebook becomes paper; None where it would take long."""
+        return self._drawing
+
+    @cached_property
+    def _drawing(self) -> str | None:  # a notebook asks for all kinds of displays
+        return public("network_svg")(self) if is_quickly_drawn(self) else None
 
     def text(self, **options: Any) -> str:
-        """Draw it with characters, for a terminal; see ``tanager.network_text``."""
+        """Draw it with characters, for a terminal; see ``tanager.network_text``.
+
+        Parameters
+        ----------
+        **options : object
+            Those of ``network_text``.
+
+        Returns
+        -------
+        str
+            The drawing.
+        """
         text: str = public("network_text")(self, **options)
         return text

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.encoding.typing import LabelsLike, TableLike
 from tanager.encoding.validation import check_lengths, one_dimensional
 from tanager.errors import OptionError
 from tanager.learning.anytime import AnytimeClassifier
@@ -14,21 +15,33 @@ from tanager.plot.curves import plot_curves
 from tanager.plot.figure import Path
 
 
-def plot_anytime(models: Any, X: Any, y: Any, path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_anytime(
+    models: AnytimeClassifier | Mapping[str, AnytimeClassifier],
+    X: TableLike,
+    y: LabelsLike,
+    path: Path | None = None,
+    *,
+    title: str | None = None,
+) -> Any:
     """The error of anytime models by the number of super-parents used: naive Bayes at the left, all at the right.
 
     Parameters
     ----------
     models : AnytimeAODE, AnytimeA2DE, or mapping from names to them
         Fitted models.
-    X, y : table and labels
+    X : table
         Rows that the models have not learned.
-    path, title
-        As in ``plot_network``.
+    y : array of labels
+        The class of every row.
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    title : str or None, default=None
+        What to write above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

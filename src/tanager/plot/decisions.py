@@ -24,7 +24,7 @@ KNOWN = ArcStyle("#c2571a", "known to the decision", "--")
 DEPENDS = ArcStyle("#6b7680", "depends on")
 
 
-def plot_decisions(diagram: Any, path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_decisions(diagram: DecisionNetwork, path: Path | None = None, *, title: str | None = None) -> Any:
     """Draw an influence diagram: chance nodes as ovals, decisions as boxes, utilities as diamonds.
 
     Dashed arcs lead to decisions, from what is known when they are made.
@@ -32,13 +32,16 @@ def plot_decisions(diagram: Any, path: Path | None = None, *, title: str | None 
     Parameters
     ----------
     diagram : DecisionNetwork
+        What to draw.
     path : path or None, default=None
         File to write; its extension sets the format: .png, .svg or .pdf.
     title : str or None, default=None
+        What to write above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------
@@ -106,12 +109,12 @@ def _to_edges(
 ) -> list[Point]:
     """An arc between boxes, with its ends on the edges of what is drawn in these boxes."""
     ends = [
-        _on_edge(points[at], diagram.kind(name), places[name], sizes[name]) for at, name in ((0, arc[0]), (-1, arc[1]))
+        on_edge(points[at], diagram.kind(name), places[name], sizes[name]) for at, name in ((0, arc[0]), (-1, arc[1]))
     ]
     return [ends[0], *points[1:-1], ends[1]]
 
 
-def _on_edge(point: Point, kind: str, middle: Point, size: Point) -> Point:
+def on_edge(point: Point, kind: str, middle: Point, size: Point) -> Point:
     """The point straight above or below on the edge of a shape; ``point`` is on the edge of its box."""
     aside = min(2 * abs(point[0] - middle[0]) / size[0], 1.0)
     share = {"chance": math.sqrt(1 - aside**2), "decision": 1.0, "utility": 1 - aside}[kind]

@@ -40,16 +40,19 @@ def plot_fuzzy_sets(
     ----------
     model : EvolvingNaiveBayes
         A fitted one.
-    path, title
-        As in ``plot_network``.
-    kind : {"fuzzy", "density"}
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    kind : {"fuzzy", "density"}, default="fuzzy"
         Scaled to 1 at the peak, which is a fuzzy set; or the density (for values: the probability) itself.
     columns : list of str, default=None
         Which columns. None: all, or if there are more than 12 those in which pseudo-classes differ most.
+    title : str or None, default=None
+        What to write above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

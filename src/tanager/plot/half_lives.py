@@ -10,19 +10,22 @@ from tanager.plot.figure import Path
 from tanager.streams.half_lives import HalfLives
 
 
-def plot_half_lives(model: Any, path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_half_lives(model: HalfLives, path: Path | None = None, *, title: str | None = None) -> Any:
     """Draw the weight of every half-life along the stream: which memory was believed when.
 
     Parameters
     ----------
     model : HalfLives
         A model that has learned rows.
-    path, title
-        As in ``plot_network``.
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    title : str or None, default=None
+        What to write above the picture.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tanager.networks.network import Arc
+from tanager.learning.classifier import Classifier
+from tanager.networks.network import Arc, Network
 from tanager.plot.component_layout import GAP
 from tanager.plot.drawable import DrawableNetwork, Information, drawable_networks
 from tanager.plot.figure import INK, Path, add_panel, add_title, new_figure, save_figure
 from tanager.plot.layers import SHAPE, layered
 from tanager.plot.legend import Legend
 from tanager.plot.shapes import DARK, EDGE, ArcStyle, ShapeDrawer, box_size, wrapped
+from tanager.structure.learner import LearnedNetwork
 
 MARGIN, BETWEEN, PAD = 0.3, 0.55, 0.24  # inches around the picture, between panels, and inside a frame
 THIN, THICK = 0.7, 4.6  # points, of arcs
@@ -41,12 +43,12 @@ EVERYWHERE, SOMEWHERE, HERE = (
 
 
 def plot_network(
-    what: Any,
+    what: Network | LearnedNetwork | Classifier,
     path: Path | None = None,
     *,
     target: str | None = None,
     information: Information = None,
-    compare_to: Any = None,
+    compare_to: Network | LearnedNetwork | Classifier | None = None,
     undirected: Iterable[Arc] = (),
     title: str | None = None,
     caption: str | None = None,
@@ -81,6 +83,7 @@ def plot_network(
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

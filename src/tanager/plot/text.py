@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tanager.networks.network import Arc
+from tanager.learning.classifier import Classifier
+from tanager.networks.network import Arc, Network
 from tanager.plot.drawable import DrawableNetwork, Information, drawable_networks
+from tanager.structure.learner import LearnedNetwork
 
 
 class _Marks(NamedTuple):
@@ -23,7 +25,7 @@ _ASCII = _Marks("|- ", "`- ", "|  ", "   ", "<-", "...")
 
 
 def network_text(
-    what: Any,
+    what: Network | LearnedNetwork | Classifier,
     *,
     target: str | None = None,
     information: Information = None,
@@ -38,8 +40,12 @@ def network_text(
 
     Parameters
     ----------
-    what, target, information
+    what : Network, LearnedNetwork or classifier
         As in ``plot_network``. The networks of a multi-net are drawn one after the other.
+    target : str or None, default=None
+        Which variable of a network is the class; for a classifier, the name to show for its class.
+    information : mapping from arcs to nats, Sample or None, default=None
+        The information of each arc, or rows to compute it from. By default it comes from the tables or counts.
     width : int, default=80
         Columns of the terminal. Branches that would reach too far to the right continue below.
     ascii : bool, default=False
@@ -48,6 +54,7 @@ def network_text(
     Returns
     -------
     str
+        The drawing, in lines.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tanager.errors import OptionError
+from tanager.learning.classifier import Classifier
 from tanager.learning.tree_node import TreeNode
 from tanager.plot.component_layout import Point
 from tanager.plot.figure import COLOURS, FAINT, INK, Path, add_title, figure_in_inches, save_figure, text_size
@@ -16,7 +17,9 @@ MARGIN, LINE, GAP, BAR = 0.3, 0.34, 0.35, 0.9  # inches: around, per leaf, betwe
 SIZE = 8  # points, of values on arcs
 
 
-def plot_tree(what: Any, path: Path | None = None, *, max_leaves: int = 40, title: str | None = None) -> Any:
+def plot_tree(
+    what: Classifier | TreeNode, path: Path | None = None, *, max_leaves: int = 40, title: str | None = None
+) -> Any:
     """Draw the tree of a fitted classifier from left to right: columns in boxes, values on arcs, rows in the leaves.
 
     The bar of a leaf shows the shares of the classes among its rows.
@@ -35,6 +38,7 @@ def plot_tree(what: Any, path: Path | None = None, *, max_leaves: int = 40, titl
     Returns
     -------
     matplotlib.figure.Figure
+        The picture.
 
     Examples
     --------

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager.counts.block import Query
+from tanager.scoring.display import explanation_html
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums, SumOfProducts
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Part:
     log_odds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The log-odds of an answer against another class, and where they come from.
 
@@ -66,6 +67,9 @@ class Explanation:
             total[part.column] = total.get(part.column, 0.0) + part.log_odds
         return dict(sorted(total.items(), key=lambda item: -abs(item[1])))
 
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
+
     def __str__(self) -> str:
         names = {column: f"{column} = {self.values[column]}" for column in self.columns}
         width = max([len("prior"), *map(len, names.values())])
@@ -81,6 +85,8 @@ class Explanation:
             lines.append(f"  {'prior':<{width}}  {self.prior:+8.4f}")
         lines += [f"  {names[column]:<{width}}  {value:+8.4f}" for column, value in self.columns.items()]
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def explain_row(view: View, query: Query, answer: int, against: int) -> tuple[float, PartList]:

@@ -18,7 +18,7 @@ COMPILING = 0.25  # share of a budget that may go into tables for a batch
 class AnytimeAnswer:
     """Probabilities, and what they cost.
 
-    Attributes
+    Parameters
     ----------
     proba : array of shape (n_rows, n_classes)
         Probability of every class for every row.
@@ -28,6 +28,14 @@ class AnytimeAnswer:
         Time since the question.
     complete : bool
         Whether no row could have had a further member.
+
+    Examples
+    --------
+    >>> from tanager import AnytimeAODE
+    >>> model = AnytimeAODE().fit([["sun", "no"], ["rain", "yes"]] * 3, ["play", "stay"] * 3)
+    >>> answer = model.answer([["sun", "no"]], members=0)
+    >>> answer.members.tolist(), answer.proba.round(2)
+    ([0], array([[0.94, 0.06]]))
     """
 
     proba: np.ndarray

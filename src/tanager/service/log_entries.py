@@ -159,7 +159,7 @@ def _check_columns(model: Classifier, rows: list[dict[str, Any]]) -> None:
             raise SchemaMismatch(f"row {r} has a column {new[0]!r}, which the model does not know.{hint}")
     if len(rows) > FEW_ROWS:
         table = _as_table(model, rows)
-        encoder.transform(table)
+        encoder.encode(table)
         encoder.continuous_values(table)
         return
     for row in rows:

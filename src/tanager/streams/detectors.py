@@ -73,7 +73,18 @@ class DDM:
         self.signal: str | None = None
 
     def update(self, value: float) -> DDM:
-        """Take in one answer: 1 or True where it was wrong."""
+        """Take in one answer: 1 or True where it was wrong.
+
+        Parameters
+        ----------
+        value : float
+            1 or True for a wrong answer, 0 or False for a right one.
+
+        Returns
+        -------
+        DDM
+            The detector itself.
+        """
         if self.signal == "drift":
             self._start()
         self.n += 1
@@ -90,7 +101,18 @@ class DDM:
         return self
 
     def hear(self, values: list[float]) -> str | None:
-        """Take in answers one after the other, and say the gravest that they showed; quicker than ``update``."""
+        """Take in answers one after the other, and say the gravest that they showed; quicker than ``update``.
+
+        Parameters
+        ----------
+        values : list of float
+            1 for every wrong answer, 0 for every right one.
+
+        Returns
+        -------
+        str or None
+            "warning", "drift" or None.
+        """
         gravest, left = None, np.asarray(values, dtype=float)
         while len(left):
             if self.signal == "drift":
@@ -136,11 +158,23 @@ class DDM:
         return self.signal == "warning"
 
     def state(self) -> dict[str, Any]:
-        """All it remembers, as plain data."""
+        """All it remembers, as plain data.
+
+        Returns
+        -------
+        dict
+            Names and numbers.
+        """
         return {"n": self.n, "wrong": self.wrong, "lowest": self.lowest, "signal": self.signal}
 
     def take_state(self, state: dict[str, Any]) -> None:
-        """Go on from what ``state`` gave."""
+        """Go on from what ``state`` gave.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state`` gave.
+        """
         share = saved.number(0.0, 1.0)
         expected = {
             "n": saved.whole(),

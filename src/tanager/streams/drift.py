@@ -20,6 +20,7 @@ from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.counts.block import Block
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.tables import read_table
+from tanager.encoding.typing import Label, Time
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.estimator import clone
@@ -113,7 +114,7 @@ class DriftAware(Classifier):
     array(['stay'], dtype='<U4')
     """
 
-    model: Any = None
+    model: Classifier | None = None
     detector: Any = None
     on_warning: str = "train"
     on_drift: str = "swap"
@@ -375,7 +376,7 @@ class DriftAware(Classifier):
         """How many rows are left until the present block ends."""
         return self.every - self.n_rows_ % self.every
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Answer one row, for the detector, and learn it."""
         row = check_row(row, "learn_one")
         if not self.started:

@@ -5,17 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager import _kernels, saved
 from tanager.counts.align import sort_labels
 from tanager.counts.normals import check_ddof
-from tanager.encoding import Column, Encoder, encode_labels
+from tanager.encoding import Column, Encoder, Schema, encode_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    UnseenOption,
+    WeightsLike,
+)
 from tanager.encoding.validation import is_weight, one_dimensional
 from tanager.encoding.values import Numbers, is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number, nearest
@@ -98,15 +110,8 @@ class EvolvingNaiveBayes(Classifier):
         tell them apart.
     simplify : bool, default=True
         Whether pseudo-classes are removed and merged at all.
-    unseen : {"ignore", "smooth", "error"}, default="ignore"
-        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
-        error.
-    categorical, numeric, keep, max_values, schema
-        What the columns are; see ``Encoder``. Number columns are not cut.
     warm_up : int, default=1000
         Whole numbers with few values may still turn out to be numbers within so many rows.
-    n_jobs : int, default=None
-        Threads for batches of predictions; -1 uses all cores.
 
     Attributes
     ----------
@@ -139,7 +144,7 @@ class EvolvingNaiveBayes(Classifier):
     alpha: float = 0.0
     step: str = "shrinking"
     window: int | None = None
-    density: Any = "normal"
+    density: str | Mapping[str, str] = "normal"
     join: str = "product"
     eta: float = 0.02
     max_error: float = 0.1
@@ -148,21 +153,21 @@ class EvolvingNaiveBayes(Classifier):
     max_pseudo: int = 8
     prior_weight: float = 1.0
     ddof: int = 0
-    scale: Any = "running"
+    scale: str | tuple[Any, Any] = "running"
     var_floor: float = 1e-6
-    cost_matrix: Any = None
+    cost_matrix: ArrayLike | None = None
     max_loss: float | None = None
     unlabelled: float = 0.0
     confidence: float = 0.95
     p_min: float = 0.005
     similarity: str = "bhattacharyya"
     simplify: bool = True
-    unseen: str = "ignore"
-    categorical: Any = None
-    numeric: Any = None
-    keep: Any = None
+    unseen: UnseenOption = "ignore"
+    categorical: Columns | str | None = None
+    numeric: Columns | None = None
+    keep: Columns | str | None = None
     max_values: int = 1000
-    schema: Any = None
+    schema: Schema | None = None
     warm_up: int = 1000
     n_jobs: int | None = None
 
@@ -305,7 +310,7 @@ class EvolvingNaiveBayes(Classifier):
 
     def _set_costs(self, classes: np.ndarray) -> None:
         """Costs count once all their classes are there; until then every wrong answer costs 1."""
-        complete = self.cost_matrix is not None and len(self.cost_matrix) == len(classes)
+        complete = self.cost_matrix is not None and len(cast("Sequence[Any]", self.cost_matrix)) == len(classes)
         costs = check_costs(self.cost_matrix, classes) if complete else None
         self._kernel.set_costs([] if costs is None else costs.ravel().tolist())
 
@@ -333,21 +338,35 @@ class EvolvingNaiveBayes(Classifier):
     # --- rows ---------------------------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, pseudo_classes: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+        pseudo_classes: LabelsLike | None = None,
     ) -> Self:
         """Learn the rows of a table in their order, forgetting all that was learned before.
 
         Parameters
         ----------
-        X, y, sample_weight
-            Rows, their classes and weights. Rows without a label are left out, unless ``unlabelled`` says otherwise.
-        times
+        X : table
+            Rows to learn.
+        y : array of labels
+            Their classes. Rows without a label are left out, unless ``unlabelled`` says otherwise.
+        sample_weight : array of numbers, default=None
+            How much each row counts. None: all alike.
+        times : array, default=None
             Not used: forgetting goes by rows.
         pseudo_classes : array of shape (n_rows,), default=None
             The pseudo-class of every row, by any name; the same name in two classes means two pseudo-classes. They are
             then learned as they are: each from its own rows, none is answered, promoted, merged or removed. Where a
             distribution starts (``scale="running"``) is known from all rows, so that their order does not matter unless
             the model forgets. Later rows (``partial_fit``) let the model evolve from there.
+
+        Returns
+        -------
+        EvolvingNaiveBayes
+            The model itself.
         """
         if pseudo_classes is None:
             return super().fit(X, y, sample_weight, times)
@@ -358,7 +377,12 @@ class EvolvingNaiveBayes(Classifier):
             del self._given
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike | None = None,
+        classes: LabelsLike | None = None,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
     ) -> Self:
         """Learn more rows, in their order. New values and classes are welcome; ``classes`` announces some beforehand.
 
@@ -438,9 +462,9 @@ class EvolvingNaiveBayes(Classifier):
 
     def _rows_to_answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         table = self.validate_table(X, reset=False)
-        return self.encoder_.transform(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
+        return self.encoder_.encode(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""
         row = check_row(row, "learn_one")
         label = self.code_of(y) if self._goes_quickly(row, sample_weight) else None
@@ -542,20 +566,41 @@ class EvolvingNaiveBayes(Classifier):
         return events_of(self._kernel.state(), self.classes_.tolist(), self.similarity, loss)
 
     def rules(self) -> Rules:
-        """The model as fuzzy rules, one per pseudo-class; print them, or look at each."""
+        """The model as fuzzy rules, one per pseudo-class; print them, or look at each.
+
+        Returns
+        -------
+        Rules
+            One rule for each pseudo-class.
+        """
         return rules_of(self.pseudo_classes_, self.join)
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the fuzzy sets of every column; see ``tanager.plot_fuzzy_sets``."""
+        """Draw the fuzzy sets of every column; see ``tanager.plot_fuzzy_sets``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_fuzzy_sets``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_fuzzy_sets")(self, path, **options)
 
     # --- what order forbids --------------------------------------------------------------------------------------
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Any:
         """Refused: what a row has taught depends on the rows before it."""
         raise self._refusal("unlearn rows", "Forget with alpha= or window=, or fit on the rows that shall stay.")
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> np.ndarray:
         """Refused: what a row has taught depends on the rows before it."""
         raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
 
@@ -563,7 +608,7 @@ class EvolvingNaiveBayes(Classifier):
         """Refused: two streams have no common order."""
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Any:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Any:
         """Refused: several pseudo-classes make up a class, and their parts do not add up. Look at ``rules``."""
         raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
 

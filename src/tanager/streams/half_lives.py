@@ -9,6 +9,7 @@ Members and weights learn a row only after it was answered.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -20,6 +21,7 @@ from tanager.classifiers.aode import AODE
 from tanager.counts.forgetting import as_decay
 from tanager.encoding import Encoder
 from tanager.encoding.chunks import n_rows
+from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
 from tanager.estimator import clone
@@ -105,10 +107,10 @@ class HalfLives(Classifier):
     ['20 rows']
     """
 
-    model: Any = None
-    half_lives: Any = (20, 100, 500, 2500, math.inf)
+    model: CountsClassifier | None = None
+    half_lives: Sequence[float] = (20, 100, 500, 2500, math.inf)
     mix: str = "stacking"
-    more_bins: Any = ()
+    more_bins: Sequence[int] = ()
     subspaces: int = 0
     random_state: int | None = 0
     lag: int = 0
@@ -344,7 +346,12 @@ class HalfLives(Classifier):
         self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
 
     def test_then_train(
-        self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, answered: Any = None
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike | None = None,
+        times: TimesLike | None = None,
+        answered: TableLike | None = None,
     ) -> np.ndarray:
         """Answer every row from the rows before it, then learn it; see ``Classifier.test_then_train``."""
         if not self.started:
@@ -357,7 +364,7 @@ class HalfLives(Classifier):
                 answered = self._labels.for_late_answers(answered, labels, weights, self._known or names_of(given))
         return super().test_then_train(X, y, sample_weight, times, answered)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Answer one row, for the weights, and learn it."""
         row = check_row(row, "learn_one")
         if not self.started:
@@ -401,11 +408,13 @@ class HalfLives(Classifier):
             "the order of rows, and the joint order of two streams is unknown. Merge models that do not forget: AODE()."
         )
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Any:
         """Refused: the weights depend on the order of the rows."""
         raise self._refusal("unlearn rows", "Let old rows fade, or fit on the rows that shall stay.")
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> np.ndarray:
         """Refused: the weights depend on the order of the rows."""
         raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
 
@@ -491,10 +500,24 @@ class HalfLives(Classifier):
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
         return self.model_.decide(proba) if self.has_learned else np.repeat(self.classes_[:1], len(proba))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
         """Why a row gets its answer: log-odds of every column, those of each member times its weight.
 
         With "fixed-share" the member of the largest weight speaks. ``rule`` lists the weights.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+            What to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanation
+            The parts of the answer; print it.
         """
         self.check_fitted()
         proba = self.predict_proba([row] if isinstance(row, Mapping) else row)
@@ -525,8 +548,21 @@ class HalfLives(Classifier):
             rule="weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items()),
         )
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
-        """Draw which half-life spoke when; see ``tanager.plot_half_lives``."""
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw which half-life spoke when; see ``tanager.plot_half_lives``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_half_lives``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_half_lives")(self, path, **options)
 
     # --- files --------------------------------------------------------------------------------------------------

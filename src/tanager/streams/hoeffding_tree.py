@@ -8,12 +8,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
+from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
-from tanager.encoding.kinds import late_column
+from tanager.encoding.kinds import BinsOption, late_column
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.typing import (
+    Columns,
+    Label,
+    LabelsLike,
+    Row,
+    TableLike,
+    Time,
+    TimesLike,
+    UnseenOption,
+    WeightsLike,
+)
 from tanager.encoding.validation import is_weight
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import Batch, StreamPart
@@ -55,19 +68,10 @@ class HoeffdingTree(Classifier):
         right more often so far.
     max_leaves : int, default=1000
         A leaf does not split where there would be more.
-    unseen : {"ignore", "smooth", "error"}, default="ignore"
-        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
-        error.
-    cost_matrix : array of shape (n_classes, n_classes), default=None
-        ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss.
-    bins, n_bins, mdl_encoding, categorical, numeric, keep, max_values, schema
-        How columns become codes; see ``Encoder``. A split has one child for every value or bin. By default a number
+    bins
+        A split has one child for every value or bin. By default a number
         column is cut into eight bins of equal frequency: cut points by class entropy would miss columns that tell
         something only together with others, which is what a tree is for.
-    warm_up : int, default=1000
-        Kinds and cut points of number columns are fixed after that many rows.
-    n_jobs : int, default=None
-        Threads for batches of predictions; -1 uses all cores.
 
     Attributes
     ----------
@@ -96,22 +100,22 @@ class HoeffdingTree(Classifier):
     array(['out'], dtype='<U3')
     """
 
-    leaf: Any = None
+    leaf: CountsClassifier | None = None
     grace: float = 200
     delta: float = 1e-7
     tie: float = 0.05
     leaf_answers: str = "adaptive"
     max_leaves: int = 1000
-    unseen: str = "ignore"
-    cost_matrix: Any = None
-    bins: Any = "frequency"
+    unseen: UnseenOption = "ignore"
+    cost_matrix: ArrayLike | None = None
+    bins: BinsOption = "frequency"
     n_bins: int = 8
     mdl_encoding: str = "n-1"
-    categorical: Any = None
-    numeric: Any = None
-    keep: Any = None
+    categorical: Columns | str | None = None
+    numeric: Columns | None = None
+    keep: Columns | str | None = None
     max_values: int = 1000
-    schema: Any = None
+    schema: Schema | None = None
     warm_up: int = 1000
     n_jobs: int | None = None
 
@@ -176,7 +180,7 @@ class HoeffdingTree(Classifier):
             self._add_columns(batch.X)
         table = read_table(batch.X)
         if classes is not None:
-            self.encoder_.transform(table, name=type(self).__name__)  # refuses cells before a class is taken in
+            self.encoder_.encode(table, name=type(self).__name__)  # refuses cells before a class is taken in
             self.add_classes(classes)
         counts = batch.labels != np.iinfo(batch.labels.dtype).max
         if batch.weights is not None:
@@ -195,7 +199,7 @@ class HoeffdingTree(Classifier):
         m, parts, done = len(labels), list[np.ndarray](), 0
         while done < m:
             end = min(m, done + _PIECE)
-            codes = self.encoder_.transform(table.part(done, end), "smooth", name)
+            codes = self.encoder_.encode(table.part(done, end), "smooth", name)
             new = self._is_new(codes)
             end = done + (int(np.argmax(new)) if new.any() else len(new))
             own = None if weights is None else weights[done:end]
@@ -221,7 +225,7 @@ class HoeffdingTree(Classifier):
     def _learn_new(self, row: Table, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """Answer one row as any row with an unseen value is answered, then take its values in."""
         unseen = "ignore" if self.unseen == "error" else self.unseen  # only questions are refused
-        answer = self._followed().score(self.encoder_.transform(row, unseen), fresh=False)
+        answer = self._followed().score(self.encoder_.encode(row, unseen), fresh=False)
         self.encoder_.keep_values(self._tree.split_columns())  # whose values have branches
         codes = self.encoder_.update(row, None, type(self).__name__)
         self._followed().learn(codes, labels, weights)
@@ -232,7 +236,7 @@ class HoeffdingTree(Classifier):
         unseen = self.unseen
         if rows_of_dicts(X) and (rows := self.encoder_.encode_rows(X, unseen)) is not None:
             return rows
-        return self.encoder_.transform(self.validate_table(X, reset=False), unseen, type(self).__name__)
+        return self.encoder_.encode(self.validate_table(X, reset=False), unseen, type(self).__name__)
 
     def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take in names that are no column yet, missing in all rows so far; the first value says of what kind."""
@@ -245,7 +249,7 @@ class HoeffdingTree(Classifier):
         if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.table_names, dtype=object)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+    def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         row = check_row(row, "learn_one")
         found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
@@ -345,10 +349,24 @@ class HoeffdingTree(Classifier):
 
         return node(self._followed().root)
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+    def explain(self, row: Row | TableLike, answer: Label | None = None, against: Label | None = None) -> Explanation:
         """Why a row gets its answer: the path to its leaf, and the log-odds that its classifier finds in every column.
 
         Where the leaf answers with the shares of its classes, these are all there is to say.
+
+        Parameters
+        ----------
+        row : dict or table of one row
+            What to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanation
+            The parts of the answer; print it.
         """
         self.check_fitted()
         tree, X = self._followed(), [row] if isinstance(row, Mapping) else row
@@ -372,16 +390,31 @@ class HoeffdingTree(Classifier):
         return replace(found, probability=own, log_odds=odds, prior=odds, parts=())
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the tree; see ``tanager.plot_tree``."""
+        """Draw the tree; see ``tanager.plot_tree``.
+
+        Parameters
+        ----------
+        path : str or PathLike, default=None
+            Where to write it, by its extension. None: nowhere.
+        **options : object
+            Those of ``plot_tree``.
+
+        Returns
+        -------
+        Figure
+            Of Matplotlib.
+        """
         return public("plot_tree")(self, path, **options)
 
     # --- what order forbids -------------------------------------------------------------------------------------
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
+    def unlearn(
+        self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
+    ) -> Any:
         """Refused: a row may have led to a split."""
         raise self._refusal("unlearn rows", "Fit on the rows that shall stay.")
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None) -> np.ndarray:
         """Refused: a row may have led to a split."""
         raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
 

@@ -47,15 +47,16 @@ class CBL(Learner):
     shrink : bool, default=False
         With an order: condition on as few variables as close all paths between a pair, rather than on all parents of
         the later one that lie on such paths. Tests with fewer conditions are more reliable on few rows.
-    required, forbidden : sequences of (parent, child)
-        Arcs that must, or must not, be there.
-    tiers : sequence of sequences of names
-        No arc from a later tier to an earlier one.
 
     Notes
     -----
     With an order O(n²) tests; without one O(n⁴) in the worst case and about O(n²) in practice. Where the data
     contradict themselves (too few rows, a coarse threshold), the stronger dependence wins; there is never a cycle.
+
+    References
+    ----------
+    Cheng, Bell and Liu, An algorithm for Bayesian belief network construction from data (1997); Cheng and Greiner,
+    Learning Bayesian belief network classifiers (2001).
 
     Examples
     --------
@@ -72,11 +73,6 @@ class CBL(Learner):
       x0 -> x2  directed: meets x1, independent of it
       x1 -> x2  directed: meets x0, independent of it
     2 arcs after 3 tests
-
-    References
-    ----------
-    Cheng, Bell and Liu, An algorithm for Bayesian belief network construction from data (1997); Cheng and Greiner,
-    Learning Bayesian belief network classifiers (2001).
     """
 
     threshold: float = 0.01

@@ -22,14 +22,18 @@ class ChowLiu(Learner):
     ----------
     threshold : float, default=0.0
         Edges with at most this much mutual information (in nats) are left out; the result may then be a forest.
-    required, forbidden : sequences of (parent, child)
-        Required arcs are added first. A forbidden arc points the other way, or is left out.
-    tiers : sequence of sequences of names
-        No arc from a later tier to an earlier one.
+    required
+        They are added first.
+    forbidden
+        Such an arc points the other way, or is left out.
 
     Notes
     -----
     The root of each tree is its first variable, unless the constraints exclude it. Takes O(n_rows n²).
+
+    References
+    ----------
+    Chow and Liu, Approximating discrete probability distributions with dependence trees (1968).
 
     Examples
     --------
@@ -37,10 +41,6 @@ class ChowLiu(Learner):
     >>> rows = [["sun", "dry", "calm"], ["sun", "dry", "wind"], ["rain", "wet", "calm"], ["rain", "wet", "wind"]]
     >>> learn_network(rows, learner=ChowLiu()).network.arcs
     [('x0', 'x1')]
-
-    References
-    ----------
-    Chow and Liu, Approximating discrete probability distributions with dependence trees (1968).
     """
 
     threshold: float = 0.0

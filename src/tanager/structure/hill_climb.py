@@ -44,10 +44,6 @@ class HillClimb(Learner):
         How often to restart from the best network so far, after as many random changes as there are variables.
     random_state : int, RandomState or None, default=0
         For restarts.
-    required, forbidden : sequences of (parent, child)
-        Arcs that must, or must not, be in the network.
-    tiers : sequence of sequences of names
-        No arc from a later tier to an earlier one.
 
     Notes
     -----

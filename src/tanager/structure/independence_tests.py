@@ -50,15 +50,48 @@ class Threshold:
         return "threshold", self.tau, False, False
 
     def independent(self, information: Information) -> bool:
-        """Whether the two are taken to be independent."""
+        """Whether the two are taken to be independent.
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        bool
+            True or False.
+        """
         return information.value <= self.tau
 
     def strength(self, information: Information) -> float:
-        """The number that is compared with ``tau``."""
+        """The number that is compared with ``tau``.
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        float
+            The information in nats.
+        """
         return information.value
 
     def text(self, information: Information) -> str:
-        """The comparison as text."""
+        """The comparison as text.
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        str
+            For people to read.
+        """
         return f"I = {_short(information.value)} {'<=' if self.independent(information) else '>'} {self.tau:g}"
 
 
@@ -93,11 +126,33 @@ class _ChiSquared:
         raise NotImplementedError
 
     def df(self, information: Information) -> float:
-        """The degrees of freedom."""
+        """The degrees of freedom.
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        float
+            A number of at least 0.
+        """
         return information.naive_df if self.naive else information.df
 
     def p_value(self, information: Information) -> float:
-        """The probability of such a statistic, or a larger one, under independence; 1 without degrees of freedom."""
+        """The probability of such a statistic, or a larger one, under independence; 1 without degrees of freedom.
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         from scipy.special import chdtrc  # the tail of chi-squared
 
         df = self.df(information)
@@ -107,11 +162,33 @@ class _ChiSquared:
         return self.guard and information.rows < 5 * self.df(information)
 
     def independent(self, information: Information) -> bool:
-        """Whether the two are taken to be independent."""
+        """Whether the two are taken to be independent.
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        bool
+            True or False.
+        """
         return self._too_few(information) or self.p_value(information) >= self.level
 
     def strength(self, information: Information) -> float:
-        """The statistic as a multiple of its critical value: above 1 the two are dependent."""
+        """The statistic as a multiple of its critical value: above 1 the two are dependent.
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        float
+            Above 1 where the statistic is beyond chance.
+        """
         from scipy.special import chdtri  # the quantiles of chi-squared
 
         df = self.df(information)
@@ -120,7 +197,18 @@ class _ChiSquared:
         return self.statistic(information) / float(chdtri(df, self.level))
 
     def text(self, information: Information) -> str:
-        """The comparison as text."""
+        """The comparison as text.
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        str
+            For people to read.
+        """
         df = self.df(information)
         if self._too_few(information):
             return f"{information.rows:g} rows are too few for {df:g} degrees of freedom"
@@ -161,7 +249,18 @@ class GSquared(_ChiSquared):
     """
 
     def statistic(self, information: Information) -> float:
-        """G²."""
+        """G².
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        float
+            The statistic.
+        """
         return 2 * information.rows * information.value
 
     @property
@@ -198,7 +297,18 @@ class Pearson(_ChiSquared):
     """
 
     def statistic(self, information: Information) -> float:
-        """X²."""
+        """X².
+
+        Parameters
+        ----------
+        information : Information
+            What was counted about two variables, given others.
+
+        Returns
+        -------
+        float
+            The statistic.
+        """
         return information.pearson
 
     @property

@@ -29,14 +29,18 @@ class K2(Learner):
         The largest number of parents, not counting those that are given.
     ess : float, default=1.0
         Equivalent sample size of ``"bdeu"``.
-    required, forbidden : sequences of (parent, child)
-        Arcs that must, or must not, be in the network; required arcs must agree with the order.
-    tiers : sequence of sequences of names
-        No arc from a later tier to an earlier one; the order must agree.
+    required
+        They must agree with the order.
+    tiers
+        The order must agree with them.
 
     Notes
     -----
     O(n² max_parents) families. Missing cells are imputed by the most common value.
+
+    References
+    ----------
+    Cooper and Herskovits, A Bayesian method for the induction of probabilistic networks from data (1992).
 
     Examples
     --------
@@ -44,10 +48,6 @@ class K2(Learner):
     >>> rows = [[a, b, a & b] for a in (0, 1) for b in (0, 1)] * 5
     >>> learn_network(rows, learner=K2()).network.arcs
     [('x0', 'x2'), ('x1', 'x2')]
-
-    References
-    ----------
-    Cooper and Herskovits, A Bayesian method for the induction of probabilistic networks from data (1992).
     """
 
     order: str | Sequence[str] = "given"

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tanager.counts.sample import Sample
+from tanager.encoding.typing import LabelsLike, TableLike
 from tanager.errors import OptionError
 from tanager.structure.cbl import CBL
 from tanager.structure.learner import LearnedNetwork, Learner, Progress
 
 
 def learn_network(
-    X: Any,
-    y: Any = None,
+    X: TableLike,
+    y: LabelsLike | None = None,
     learner: Learner | None = None,
     *,
     target: str | None = None,
@@ -35,6 +36,11 @@ def learn_network(
         Called as ``progress(what, done, of)`` from time to time.
     **encoder_options
         Options of ``Encoder``: how columns are read.
+
+    Returns
+    -------
+    LearnedNetwork
+        The network, and the steps that led to it.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from tanager.counts.sample import Information, Sample
+from tanager.docstrings import complete_when_read
 from tanager.errors import OptionError
 from tanager.networks.network import Arc, Network
 from tanager.structure.constraints import Constraints
@@ -159,8 +160,10 @@ class Learner:
 
     Parameters
     ----------
-    required, forbidden : sequences of (parent, child)
-        Arcs that must, or must not, be in the network.
+    required : sequence of (parent, child)
+        Arcs that must be in the network.
+    forbidden : sequence of (parent, child)
+        Arcs that must not be in the network.
     tiers : sequence of sequences of names
         No arc leads from a later tier to an earlier one. Variables in no tier are unconstrained.
     """
@@ -170,6 +173,9 @@ class Learner:
     tiers: Sequence[Sequence[str]] = ()
 
     __repr__ = brief
+
+    def __init_subclass__(cls) -> None:
+        complete_when_read(cls)
 
     def learn(
         self,
@@ -190,6 +196,28 @@ class Learner:
         the class, for learners that look for what tells most about it; by default the root, or what is given. Without
         ``traced`` the steps of CBL, HillClimb and PDAGSearch are not written down: so classifiers learn, as words take
         longer than tests.
+
+        Parameters
+        ----------
+        sample : Sample
+            Rows to learn from.
+        nodes : sequence of int, default=None
+            Places of the variables to learn a network over. None: all but ``given``.
+        given : sequence of int, default=()
+            Places of variables that are parents of all others, such as the class.
+        root : int, default=None
+            The place of a variable without parents.
+        target : int, default=None
+            The place of the class.
+        progress : callable, default=None
+            Called with what is being done, how much is done, and of how much.
+        traced : bool, default=True
+            Whether steps are written down.
+
+        Returns
+        -------
+        LearnedNetwork
+            The network, and the steps that led to it.
         """
         return self._learn(self._task(sample, nodes, given, root, target, progress, traced))
 

@@ -36,10 +36,10 @@ class PDAGSearch(Learner):
         Where to begin: with no edge, or with every column a sibling of the class, as in naive Bayes.
     test : Threshold, GSquared, Pearson or None, default=None
         If given, what is joined must be dependent by this test, too, given the other parents.
-    forbidden : sequences of (parent, child)
-        Arcs that must not be there. A sibling is a child in the end, so its arc from the class must be allowed.
-    tiers : sequence of sequences of names
-        No arc from a later tier to an earlier one.
+    required
+        None are taken: use ``HillClimb`` for these.
+    forbidden
+        A sibling is a child in the end, so its arc from the class must be allowed.
 
     Notes
     -----

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from tanager.errors import OptionError
+from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.networks.network import Network
 from tanager.shortcuts import part
@@ -15,7 +16,9 @@ from tanager.studio.svg import network_svg
 INSTALL = 'pip install "tanager[widget]"'
 
 
-def network_widget(what: Any, target: str | None = None, *, editable: bool = True, height: int = 420) -> Any:
+def network_widget(
+    what: Network | Classifier, target: str | None = None, *, editable: bool = True, height: int = 420
+) -> Any:
     """A network to look at and to edit in a notebook; also as ``network.widget()`` and ``model.widget()``.
 
     Boxes can be moved, arcs drawn, removed and reversed, as in the studio; ``widget.network`` is always what is drawn.
@@ -44,11 +47,13 @@ def network_widget(what: Any, target: str | None = None, *, editable: bool = Tru
     >>> network_widget(network).network.arcs
     [('rain', 'grass')]
     """
-    network, shades = what, None
-    if not isinstance(what, Network):
+    shades = None
+    if isinstance(what, Network):
+        network = what
+        if target is not None:
+            network.index(target)
+    else:
         network, target, shades = _of_model(what, target)
-    elif target is not None:
-        network.index(target)
     if find_spec("anywidget") is None:
         return NetworkPicture(network, target)
     return part("anywidget").NetworkWidget(network, target, editable=editable, height=height, shades=shades)

@@ -132,7 +132,7 @@ def _encoded(loaded: Loaded, columns: ColumnChoices, labels: np.ndarray, classes
         raise OptionError("no column is left. Take at least one back in.")
     X = loaded.X.select(kept)
     encoder = Encoder(**encoder_options(loaded, columns))
-    codes = encoder.fit_transform(X, labels, None, len(classes))
+    codes = encoder.learn_and_encode(X, labels, None, len(classes))
     return Prepared(loaded, X, encoder, codes, labels, classes)
 
 

@@ -3,31 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from tanager.decisions.diagram import DecisionNetwork
 from tanager.networks.network import Network
 from tanager.plot.component_layout import Point
+from tanager.plot.decisions import FILLS, KNOWN, on_edge
+from tanager.studio.decision_picture import decision_picture
 from tanager.studio.picture import LINE, Places, picture_of
 
 MARGIN = 12.0
 HEAD = 7.0  # the length of the head of a thin arc
+PAD = 12.0  # between columns and the frame around them
 BOX, BOX_LINE, ARC, INK, QUIET, BRAND = "#ffffff", "#7f929f", "#6b7680", "#1b2730", "#566570", "#0b4f71"
 SHADE = (169, 196, 217)  # of the column that tells most about the class
+FILLS_BY_KIND = {**FILLS, "frame": "none"}
 FONT = "system-ui, 'Segoe UI', 'Liberation Sans', sans-serif"
 
 
-def network_svg(network: Network, target: str | None = None, *, positions: Places | None = None) -> str:
+def network_svg(
+    network: Network,
+    target: str | None = None,
+    *,
+    positions: Places | None = None,
+    shades: Mapping[str, float] | None = None,
+    framed: bool = False,
+) -> str:
     """A network as SVG, with the layout of ``plot_network``; needs no other package.
 
     Parameters
     ----------
     network : Network
+        What to draw.
     target : str, default=None
         The variable that is the class: drawn on top, with pale arcs.
     positions : mapping from name to (x, y), default=None
         Where boxes are, in px; None lays them out.
+    shades : mapping from name to number, default=None
+        What each column tells about the class; the one that tells most is the darkest.
+    framed : bool, default=False
+        A class that is a parent of all columns has one arc to a frame around them, in place of an arc to each.
+
+    Returns
+    -------
+    str
+        The picture as text.
 
     Examples
     --------
@@ -39,14 +61,47 @@ def network_svg(network: Network, target: str | None = None, *, positions: Place
     """
     if target is not None:
         network.index(target)
-    return svg_of(picture_of(network, target, positions or {}))
+    picture = picture_of(network, target, positions or {}, shades=shades)
+    return svg_of(_with_frame(picture) if framed else picture)
+
+
+def decisions_svg(diagram: DecisionNetwork) -> str:
+    """An influence diagram as SVG, as ``plot_decisions`` draws it; needs no other package.
+
+    Chance nodes are ovals, decisions boxes, utilities diamonds; dashed arcs lead to decisions, from what is known then.
+
+    Parameters
+    ----------
+    diagram : DecisionNetwork
+        The diagram.
+
+    Returns
+    -------
+    str
+        SVG text.
+
+    Examples
+    --------
+    >>> from tanager import DecisionNetwork, decisions_svg
+    >>> arcs = [("rain", "comfort"), ("umbrella", "comfort")]
+    >>> text = decisions_svg(DecisionNetwork({"rain": (0, 1)}, {"umbrella": (0, 1)}, ["comfort"], arcs))
+    >>> text.count("<ellipse"), text.count("<rect"), text.count("<polygon")
+    (1, 1, 3)
+    """
+    picture = decision_picture(diagram)
+    nodes = {node["name"]: node for node in picture["nodes"]}
+    for arc in picture["arcs"]:  # which end at the box around a shape
+        for at, name in ((0, arc["parent"]), (-1, arc["child"])):
+            node = nodes[name]
+            box = (node["x"], node["y"]), (node["width"], node["height"])
+            arc["points"][at] = on_edge(arc["points"][at], node["kind"], *box)
+    return svg_of(picture)
 
 
 def svg_of(picture: Mapping[str, Any]) -> str:
-    """The SVG of what ``picture_of`` gives."""
+    """The SVG of what ``picture_of`` or ``decision_picture`` gives."""
     nodes = {node["name"]: node for node in picture["nodes"]}
-    left = min((node["x"] - node["width"] / 2 for node in nodes.values()), default=0.0) - MARGIN
-    top = min((node["y"] - node["height"] / 2 for node in nodes.values()), default=0.0) - MARGIN
+    left, top, _, _ = _bounds(nodes.values(), MARGIN)
     width, height = picture["width"] - left + MARGIN, picture["height"] - top + MARGIN
     arcs = [_arc(arc, nodes) for arc in picture["arcs"]]
     about = f"A network of {len(nodes)} variables and {len(arcs)} arcs"
@@ -65,11 +120,38 @@ def svg_of(picture: Mapping[str, Any]) -> str:
     )
 
 
+def _with_frame(picture: dict[str, Any]) -> dict[str, Any]:
+    """The picture with a frame around all columns, where the class is above and a parent of all of them."""
+    columns = [node for node in picture["nodes"] if node["kind"] != "class"]
+    rest = [arc for arc in picture["arcs"] if arc["style"] != "class"]
+    if not columns or len(picture["arcs"]) - len(rest) < len(columns):
+        return picture
+    (head,) = (node for node in picture["nodes"] if node["kind"] == "class")
+    left, top, right, bottom = _bounds(columns, PAD)
+    below = head["y"] + head["height"] / 2
+    if top < below + HEAD:
+        return picture
+    frame = {"name": "all columns", "lines": (), "kind": "frame", "shade": 0.0, "faint": False}
+    frame |= {"x": (left + right) / 2, "y": (top + bottom) / 2, "width": right - left, "height": bottom - top}
+    line = {"points": [(head["x"], below), (head["x"], top)], "width": 1.6, "style": "plain", "head": True}
+    arc = {"parent": head["name"], "child": frame["name"], **line}
+    right, bottom = max(right, picture["width"]), max(bottom, picture["height"])
+    return {"nodes": [frame, *picture["nodes"]], "arcs": [*rest, arc], "width": right, "height": bottom}
+
+
+def _bounds(nodes: Iterable[Mapping[str, Any]], room: float) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of all boxes, with some room around them."""
+    boxes = [(node["x"], node["y"], node["width"] / 2 + room, node["height"] / 2 + room) for node in nodes]
+    boxes = boxes or [(0.0, 0.0, room, room)]
+    least = (min(x - w for x, _, w, _ in boxes), min(y - h for _, y, _, h in boxes))
+    return *least, max(x + w for x, _, w, _ in boxes), max(y + h for _, y, _, h in boxes)
+
+
 def _node(node: Mapping[str, Any]) -> str:
     """A box with its name; the shade says how much a column tells about the class."""
     x, y, width, height = node["x"], node["y"], node["width"], node["height"]
     is_class = node["kind"] == "class"
-    fill = BRAND if is_class else _shaded(node["shade"])
+    fill = BRAND if is_class else FILLS_BY_KIND.get(node["kind"]) or _shaded(node["shade"])
     ink = BOX if is_class else QUIET if node["faint"] else INK
     dashes = ' stroke-dasharray="4 3"' if node["faint"] else ""
     bold = ' font-weight="600"' if is_class else ""
@@ -78,11 +160,19 @@ def _node(node: Mapping[str, Any]) -> str:
         f'<text x="{x:.1f}" y="{y + LINE * (i - middle) + 4.5:.1f}" fill="{ink}"{bold}>{escape(line)}</text>'
         for i, line in enumerate(node["lines"])
     ]
-    box = (
-        f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height:.1f}" rx="7" '
-        f'fill="{fill}" stroke="{BRAND if is_class else BOX_LINE}" stroke-width="1.2"{dashes}/>'
-    )
+    ink_of_line = f'fill="{fill}" stroke="{BRAND if is_class else BOX_LINE}" stroke-width="1.2"{dashes}'
+    box = f"<{_shape(node['kind'], x, y, width, height)} {ink_of_line}/>"
     return f"<g data-name={quoteattr(node['name'])}><title>{escape(node['name'])}</title>{box}{''.join(lines)}</g>"
+
+
+def _shape(kind: str, x: float, y: float, width: float, height: float) -> str:
+    """An oval for chances, a diamond for utilities, and a box for all else."""
+    if kind == "chance":
+        return f'ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" ry="{height / 2:.1f}"'
+    left, top, right, bottom = x - width / 2, y - height / 2, x + width / 2, y + height / 2
+    if kind == "utility":
+        return f'polygon points="{x:.1f},{top:.1f} {right:.1f},{y:.1f} {x:.1f},{bottom:.1f} {left:.1f},{y:.1f}"'
+    return f'rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="7"'
 
 
 def _shaded(share: float) -> str:
@@ -94,8 +184,10 @@ def _arc(arc: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> str:
     points = arc["points"] or _straight(nodes[arc["parent"]], nodes[arc["child"]])
     (x0, y0), (x1, y1) = points[-2:]
     width = 1.1 if pale else arc["width"]
-    line = f'<path d="{_path(points)}" fill="none" stroke="{ARC}" stroke-width="{width}"/>'
-    head = f'<polygon points="{_head((x1, y1), math.atan2(y1 - y0 or 1e-9, x1 - x0), width)}" fill="{ARC}"/>'
+    known = arc["style"] == "known"
+    ink, dashes = (KNOWN.colour, ' stroke-dasharray="5 3"') if known else (ARC, "")
+    line = f'<path d="{_path(points)}" fill="none" stroke="{ink}" stroke-width="{width}"{dashes}/>'
+    head = f'<polygon points="{_head((x1, y1), math.atan2(y1 - y0 or 1e-9, x1 - x0), width)}" fill="{ink}"/>'
     title = f"<title>{escape(arc['parent'])} → {escape(arc['child'])}</title>"
     opacity = ' opacity="0.35"' if pale else ""
     return f"<g{opacity}>{title}{line}{head if arc['head'] else ''}</g>"

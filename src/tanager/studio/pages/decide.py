@@ -11,15 +11,13 @@ import numpy as np
 from tanager.decisions.diagram import DecisionNetwork
 from tanager.decisions.policy import Policy
 from tanager.errors import DataError, OptionError, TanagerError
-from tanager.plot.layers import layered
 from tanager.studio.actions import Actions, Download
 from tanager.studio.decision_examples import EXAMPLES
-from tanager.studio.picture import box_of
+from tanager.studio.decision_picture import decision_picture
 from tanager.studio.session import Session
 
 actions = Actions("decide")
 
-INCH = 96  # pixels
 SWINGS = 8  # numbers of utilities that are listed as mattering most
 MAX_ROWS = 200  # of a policy, or cells of a table, that a page shows
 
@@ -37,7 +35,7 @@ def show(session: Session, limited_memory: bool = False) -> dict[str, Any]:
     diagram = _diagram(session)
     if diagram is None:
         return {"examples": examples, "diagram": None}
-    found = {"examples": examples, "diagram": _plain(diagram), "picture": _picture(diagram), "problem": None}
+    found = {"examples": examples, "diagram": _plain(diagram), "picture": decision_picture(diagram), "problem": None}
     try:
         return found | _answers(diagram, limited_memory)
     except TanagerError as error:  # it is not complete, or too large; it can still be edited
@@ -94,38 +92,6 @@ def _listed(cell: dict[str, object]) -> str:
 def _plain(diagram: DecisionNetwork) -> dict[str, Any]:
     """Nodes with kinds, values, parents and tables, as JSON."""
     return diagram.to_dict()
-
-
-def _picture(diagram: DecisionNetwork) -> dict[str, Any]:
-    """Places of nodes and routes of arcs, in pixels, as the view of networks draws them."""
-    room = {"chance": (1.35, 1.25), "decision": (1.05, 1.1), "utility": (1.7, 1.9)}  # of a box around the label
-    lines, sizes = {}, {}
-    for name in diagram.names:
-        lines[name], width, height = box_of(name)
-        wide, high = room[diagram.kind(name)]
-        sizes[name] = (wide * width / INCH, high * height / INCH)
-    layout = layered(sizes, diagram.arcs)
-
-    def turned(point: tuple[float, float]) -> list[float]:
-        return [round(INCH * point[0], 1), round(INCH * (layout.height - point[1]), 1)]
-
-    nodes = []
-    for name, size in sizes.items():
-        x, y = turned(layout.places[name])
-        shape = {"name": name, "lines": lines[name], "x": x, "y": y, "width": INCH * size[0], "height": INCH * size[1]}
-        nodes.append(shape | {"kind": diagram.kind(name), "shade": 0.0, "faint": False})
-    arcs = [
-        {
-            "parent": parent,
-            "child": child,
-            "points": [turned(point) for point in layout.routes[parent, child]],
-            "width": 1.6,
-            "style": "known" if diagram.kind(child) == "decision" else "plain",
-            "head": True,
-        }
-        for parent, child in diagram.arcs
-    ]
-    return {"nodes": nodes, "arcs": arcs, "width": INCH * layout.width, "height": INCH * layout.height}
 
 
 # --- beginning ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,274 @@
+"""The docstrings of classes with options: what they share is written once, here, and put in when somebody asks.
+
+A class describes options of its own under ``Parameters``. All others come from its ancestors, or from ``OPTIONS``
+below, in the order of the signature. An entry without a type (``bins`` alone on its line) is a further word on a shared
+option.
+Attributes are the properties that end in ``_``, described by their own docstrings, and those in ``ATTRIBUTES``.
+
+Why not written out in every file? It would be three thousand lines that nobody reads there, and that everybody who
+changes an option must write again. ``help``, notebooks and Sphinx see the whole text; editors that do not run the code
+see what the class says of its own, and the types of all options.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+from typing import NamedTuple
+
+OPTIONS = """
+smoothing : float, Estimate, "learned" or None
+    Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
+    ``MEstimate``, ``PriorCounts``, ``BackOff``, ``LearnedBackOff`` or ``BDeu``. "learned" is
+    ``LearnedBackOff(2, prior=0.5)``. None is the one that the classifier was published with.
+unseen : {"ignore", "smooth", "error"}
+    What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
+    error.
+cost_matrix : array of shape (n_classes, n_classes) or None
+    ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss. None: all errors cost
+    the same.
+class_weight : dict, array, "balanced" or None
+    Factors of the classes, applied to the posterior odds: by label, in the order of ``classes_``, or such that all
+    classes weigh the same.
+priors : dict, array or None
+    Class probabilities to use instead of the ones in the data: by label, or in the order of ``classes_``.
+bins : {"mdl", "refined", "stream", "width", "frequency"}, dict or None
+    How numeric columns are cut: by class entropy ("mdl"), by class entropy and then into more bins as rows allow
+    ("refined") or into about ten ("stream"), into equal widths or into equal frequencies. A dict gives a method or cut
+    points per column; an ordinal column is cut after the values given. None: as is best for the classifier, and
+    "stream" by the first rows of a stream, which are few and must do for all that follow.
+default_bins : {"mdl", "refined", "stream", "width", "frequency"}
+    How numeric columns are cut that a dict of bins does not name. By the first rows of a stream they are cut as
+    "stream" says in place of "mdl" and "refined".
+n_bins : int
+    How many bins, for equal widths and frequencies.
+mdl_encoding : {"n-1", "candidates"}
+    How "mdl" and "refined" price a cut; "candidates" accepts more cuts.
+categorical : list of column names or places, "all" or None
+    Columns whose values are categories, whatever they look like; "all" cuts nothing.
+ordinal : dict or list of column names or places, or None
+    Columns whose values have an order, ``{"size": ["S", "M", "L"]}``: they are cut as numbers are, between values, so
+    that neighbours share a bin where the rows ask for no more. A list is enough for numbers, and for columns whose
+    table declares the order (pandas' ordered categories).
+numeric : list of column names or places, or None
+    Columns of numbers, also where they have few whole values.
+keep : list of column names or places, "all" or None
+    Columns that are learned even if they look like ids or row numbers, or have one value only: such columns are left
+    out otherwise, with a word. Columns that another option names are kept as well.
+continuous : bool or list of column names or places
+    Numeric columns to keep as numbers, for Gaussian estimates; True takes all of them.
+max_whole : int
+    Whole numbers with at most that many distinct values are categories.
+max_values : int
+    Most values of a categorical column. Of more, ``fit`` keeps the ``max_values - 1`` most frequent and joins the rest
+    into one value, "other"; in a stream every new value beyond them is "other".
+schema : Schema or None
+    Columns known beforehand: nothing is learned about them, and no new value enters.
+decay : float, str, Decay or None
+    Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
+window : int, str, Window or None
+    Only the last rows count: so many (5000), or those of a span of time ("30 min"), or a ``Window``.
+refresh : float, "hoeffding", Hoeffding or None
+    Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more rows, or
+    a tenth of the rows that still count where old ones are forgotten. ``float("inf")`` keeps the first. With
+    ``Hoeffding()`` it is looked at as often as with None, and changes only where another is better beyond chance.
+recut : {"grid", "sketch"}, Recut or None
+    Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
+warm_up : int
+    ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then they
+    are learned again each time the rows have doubled.
+calibrate : bool
+    Make probabilities as sure as left-out rows say that they may be: all to one power, and with 1,000 rows or more with
+    an offset per class. Rows are kept, as codes. See ``calibration_``.
+max_memory : int, str or None
+    Counts beyond this are refused before they are made: bytes, or text such as "500 MB".
+n_jobs : int or None
+    Threads for counting and for batches of predictions; -1 uses all cores, None one.
+gaussian : bool or list of columns
+    Number columns to describe by a normal distribution given the class and their parents; True takes all of them. As
+    parents they are cut into bins.
+ddof : {0, 1}
+    Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
+fit_by : {"likelihood", "conditional_likelihood", "weights", "elr", "factor_weights"}
+    Which parameters: by counting; those that make the classes most probable, as in logistic regression; one exponent
+    per column; probabilities that make the classes most probable; or exponents by left-out rows. All but the first keep
+    the rows.
+penalty : float
+    How strongly such parameters are held to the counted ones; 0 trusts the rows alone.
+min_count : float
+    A value serves as a super-parent when it was seen at least that often.
+column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns
+    Which columns come first, and may be parents of those behind them.
+random_state : int, RandomState or None
+    The seed of what is drawn at random.
+thin_parents : {"drop", "keep"}
+    Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
+direction : {"forward", "backward", "best_first"}
+    Add columns one by one, take them away one by one, or do both, going back to earlier sets that looked good.
+non_worse : bool
+    Go on as long as answers do not become worse (Langley and Sage), instead of as long as they improve.
+"""
+
+ATTRIBUTES = """
+classes_ : array of shape (n_classes,)
+    The labels of the classes, in sorted order.
+n_features_in_ : int
+    The number of columns.
+feature_names_in_ : array of str
+    The names of the columns; only where a frame with names was learned.
+encoder_ : Encoder
+    Turns cells into codes; ``encoder_.schema`` says what was decided about the columns.
+target_name_ : str or None
+    The name of the class column, where it has one.
+"""
+
+
+class Docstring:
+    """The docstring of a class with options, completed when it is read.
+
+    Python asks a class for its ``__doc__`` by this method, so that classes cost nothing while nobody reads about them.
+    """
+
+    def __init__(self, own: str) -> None:
+        self.own = own
+
+    def __get__(self, instance: object, cls: type) -> str:
+        if "__dataclass_fields__" not in vars(cls) and "__init__" not in vars(cls):
+            return self.own  # it is just being made into a dataclass, and has no options of its own yet
+        return completed(cls, self.own)
+
+
+def complete_when_read(cls: type) -> None:
+    """Let the docstring of a class be completed when it is read."""
+    own = vars(cls).get("__doc__")
+    if isinstance(own, str):
+        cls.__doc__ = Docstring(own)  # type: ignore[assignment]
+
+
+class Entry(NamedTuple):
+    """One parameter or attribute: its type, which may be empty, and what is said about it, line by line."""
+
+    type: str
+    lines: tuple[str, ...]
+
+
+@cache
+def completed(cls: type, own: str) -> str:
+    """The docstring of a class with all its options and attributes; `own` is what stands in its source."""
+    text = inspect.cleandoc(own)
+    attributes = _attributes(cls, _entries(text, "Attributes"))
+    return _with_section(_with_section(text, "Parameters", _parameters(cls)), "Attributes", attributes)
+
+
+_SECTION = re.compile(r"^(Parameters|Attributes|Notes|Examples|See Also|References|Raises|Methods)\n-+\n", re.M)
+
+
+def own_words(cls: type) -> str:
+    """What stands in the source of a class as its docstring."""
+    found = vars(cls).get("__doc__")
+    return inspect.cleandoc(getattr(found, "own", found) or "")
+
+
+def described(cls: type, *, alone: bool = False) -> dict[str, str]:
+    """What is said about each option of a class, as plain text; `alone`: by the class itself."""
+    entries = _entries(own_words(cls) if alone else inspect.cleandoc(cls.__doc__ or ""), "Parameters")
+    return {name: " ".join(" ".join(entry.lines).replace("``", "").split()) for name, entry in entries.items()}
+
+
+def _parameters(cls: type) -> dict[str, Entry]:
+    """All options of a class in the order of its signature."""
+    found = {}
+    for option in list(inspect.signature(cls.__init__).parameters.values())[1:]:  # type: ignore[misc]
+        entry = _option(cls, option.name)
+        if option.default is not inspect.Parameter.empty and entry.type and "default=" not in entry.type:
+            entry = Entry(f"{entry.type}, default={_shown(option.default)}", entry.lines)
+        found[option.name] = entry
+    return found
+
+
+def _option(cls: type, name: str) -> Entry:
+    """What the class, its ancestors and the shared text say about an option."""
+    further: tuple[str, ...] = ()
+    if name == "bins" and hasattr(cls, "default_bins"):
+        further = (f'Here ``fit`` cuts by "{cls.default_bins}" with None.',)
+    for base in cls.__mro__:
+        entry = _entries(own_words(base), "Parameters").get(name)
+        if entry is not None and entry.type:
+            return Entry(entry.type, (*entry.lines, *further))
+        further = further if entry is None else (*entry.lines, *further)
+    shared = _entries(OPTIONS, "").get(name, Entry("", ()))
+    return Entry(shared.type, (*shared.lines, *further))
+
+
+def _attributes(cls: type, own: dict[str, Entry]) -> dict[str, Entry]:
+    """All that a fitted model has under a name that ends in an underscore; last, what the class itself describes."""
+    found = {name: entry for name, entry in _entries(ATTRIBUTES, "").items() if name in _annotated(cls)}
+    for name in dir(cls):
+        member = inspect.getattr_static(cls, name)
+        if name.endswith("_") and not name.startswith("_") and isinstance(member, property):
+            found[name] = _property(member)
+    return found | own
+
+
+def _annotated(cls: type) -> set[str]:
+    names = {name for base in cls.__mro__ for name in inspect.get_annotations(base)}
+    return names | {"feature_names_in_"} if "n_features_in_" in names else names
+
+
+def _property(member: property) -> Entry:
+    """A property by the first paragraph of its docstring."""
+    words = inspect.cleandoc(member.__doc__ or "").split("\n\n")[0]
+    kind = getattr(member.fget, "__annotations__", {}).get("return", "")
+    return Entry(_type_words(str(kind)), tuple(words.split("\n")))
+
+
+def _type_words(annotation: str) -> str:
+    return annotation.replace(" | ", " or ").replace("np.ndarray", "array") or "object"
+
+
+def _shown(default: object) -> str:
+    return f'"{default}"' if isinstance(default, str) else repr(default)
+
+
+# --- the text of a section ------------------------------------------------------------------------------------------
+
+
+@cache
+def _entries(text: str, section: str) -> dict[str, Entry]:
+    """The entries of a section of a docstring by name, or of all of a text; an entry may have several names."""
+    body = text if not section else _body(text, section)
+    found: dict[str, Entry] = {}
+    for head, lines in re.findall(r"^(\w[^\n]*)\n((?:(?:    [^\n]*)?\n?)+)", body, re.M):
+        names, _, kind = head.partition(" : ")
+        own = tuple(line[4:] for line in lines.rstrip("\n").split("\n"))
+        kind = "" if kind.startswith("default=") else kind
+        found |= dict.fromkeys(re.split(r",\s*", names), Entry(kind, own))
+    return found
+
+
+def _body(text: str, section: str) -> str:
+    starts = [*_SECTION.finditer(text)]
+    for at, start in enumerate(starts):
+        if start[1] == section:
+            return text[start.end() : starts[at + 1].start() if at + 1 < len(starts) else len(text)]
+    return ""
+
+
+def _with_section(text: str, section: str, entries: dict[str, Entry]) -> str:
+    """The text with this section in place of its own, or before all others but the parameters."""
+    if not entries:
+        return text
+    new = f"{section}\n{'-' * len(section)}\n" + "\n".join(_written(name, entry) for name, entry in entries.items())
+    starts = [*_SECTION.finditer(text)]
+    place = next((start.start() for start in starts if start[1] != "Parameters"), len(text))
+    end = place
+    for at, start in enumerate(starts):
+        if start[1] == section:
+            place, end = start.start(), starts[at + 1].start() if at + 1 < len(starts) else len(text)
+    return f"{text[:place].rstrip()}\n\n{new}\n\n{text[end:]}".rstrip() + "\n"
+
+
+def _written(name: str, entry: Entry) -> str:
+    head = f"{name} : {entry.type}" if entry.type else name
+    return "\n".join([head, *(f"    {line}".rstrip() for line in entry.lines)])
