@@ -375,7 +375,9 @@ class Schema:
         """
         fields = {"reason": "changed by hand"} | fields
         if name in self:
-            return self.with_columns({self.index(name): replace(self[name], **fields)})
+            other = fields.get("kind", self[name].kind) != self[name].kind  # whose values and cut points mean nothing
+            changed = Column(name, **fields) if other else replace(self[name], **fields)
+            return self.with_columns({self.index(name): changed})
         back = self._left_out_column(name)
         column = Column(name, **{"kind": "categorical", **fields})
         at = sum(place < back.place for place in self.places)

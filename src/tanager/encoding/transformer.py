@@ -39,6 +39,11 @@ class TableTransformer(Transformer):
         """Whether there is a schema."""
         raise NotImplementedError
 
+    @property
+    def given(self) -> bool:
+        """Whether it was given beforehand."""
+        raise NotImplementedError
+
     def learn(
         self, X: TableLike, y_codes: np.ndarray | None, weights: np.ndarray | None, n_classes: int | None
     ) -> Self:
@@ -87,7 +92,8 @@ class TableTransformer(Transformer):
             raise DataError("every sample weight is zero; at least one row must count.")
         self.learn(table, labels, weights, n_classes)
         self._note_names(X)
-        tell_left_out(self.schema)
+        if not self.given:
+            tell_left_out(self.schema)
         return self
 
     def _note_names(self, X: Any) -> None:

@@ -249,7 +249,8 @@ class Classifier(TakesTurns, Estimator):
             Where the counts would take more than ``max_memory``.
         """
         self._fit(X, y, sample_weight, times)
-        tell_left_out(self.encoder_.schema)
+        if self.schema is None:
+            tell_left_out(self.encoder_.schema)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, times: Any, target: str | None = None) -> Self:
@@ -526,7 +527,8 @@ class Classifier(TakesTurns, Estimator):
         assert warm is not None
         self._count_from_start(warm, n_first, last=True)
         self._columns_fixed_by(warm.batch)
-        tell_left_out(self.encoder_.schema)
+        if self.schema is None:
+            tell_left_out(self.encoder_.schema)
         if self.schema is None and self._stays_uncut():
             warn_of_useless(self.encoder_.schema, getattr(self, "bins", None), min(n_first, warm.n_rows))
 

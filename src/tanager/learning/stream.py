@@ -109,7 +109,8 @@ def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | No
     batch = Batch(model.validate_table(X, reset=True), labels, weighed, check_times(times, len(labels)))
     model.add_classes(classes)
     model._start_encoder(batch, stream=True)
-    tell_left_out(model.encoder_.schema)
+    if model.schema is None:
+        tell_left_out(model.encoder_.schema)
     model.note_columns()
     codes = model.encoder_.update(batch.X, weighed, type(model).__name__)
     model._follow_vocabulary()
