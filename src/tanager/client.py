@@ -56,6 +56,8 @@ class Answer:
         The time that the model was given (None where it takes no budget), and the time that it took.
     complete : bool
         Whether nothing was left out for lack of time.
+    warnings : list of str
+        Which columns were ignored or missing, and which values were never seen in training.
     model, sequence : str, int
         The name of the model, and how many requests to learn it had learned.
     """
@@ -69,6 +71,7 @@ class Answer:
     budget: float | None
     seconds: float
     complete: bool
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def label(self) -> Any:
@@ -365,6 +368,7 @@ def _answer(content: dict[str, Any]) -> Answer:
         members=None if members is None else np.array(members, dtype=int),
         budget=None if budget is None else budget / 1e6,
         seconds=content["time_us"] / 1e6,
+        warnings=content.get("warnings", []),
     )
 
 

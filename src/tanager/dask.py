@@ -18,6 +18,7 @@ from tanager.cluster import MOST_DISTINCT, Engine, Rows
 from tanager.cluster import fit as fit_parts
 from tanager.cluster.wire import FAN_IN
 from tanager.encoding import Schema
+from tanager.encoding.matching import there
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 
 try:
@@ -141,13 +142,8 @@ def _empty_frame(model: Any) -> Any:
 
 
 def _features(model: Any, X: Any) -> list[str]:
-    """The columns of the model, by name."""
-    names = list(model.encoder_.schema.names)
-    columns = X.columns.tolist()
-    for name in names:
-        if name not in columns:
-            raise SchemaMismatch(f"the frame has no column {name!r}, which was learned.{nearest(name, columns)}")
-    return names
+    """The columns of the model that the frame has, by name; the others are missing values."""
+    return there(X.columns.tolist(), model.encoder_.schema, type(model).__name__)
 
 
 # --- the engine -----------------------------------------------------------------------------------------------------

@@ -53,6 +53,9 @@ ordinal : dict or list of column names or places, or None
     table declares the order (pandas' ordered categories).
 numeric : list of column names or places, or None
     Columns of numbers, also where they have few whole values.
+keep : list of column names or places, "all" or None
+    Columns that are learned even if they look like ids or row numbers, or have one value only: such columns are left
+    out otherwise, with a word. Columns that another option names are kept as well.
 continuous : bool or list of column names or places
     Numeric columns to keep as numbers, for Gaussian estimates; True takes all of them.
 max_whole : int

@@ -16,8 +16,11 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import os
 import re
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
 MOST = 2**53  # of whole numbers; floats skip some beyond it
@@ -129,6 +132,22 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, results: Any) -> None:
         super().__init__("interrupted; what was done until then is in its results")
         self.results = results
+
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def warn_user(message: str, category: type[Warning] = DataWarning) -> None:
+    """Warn at the line of the caller that lies outside of this package."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth + 1)
+
+
+def first_few(texts: Sequence[str], most: int = 5) -> str:
+    """The first of some texts, with commas between them, and dots where there are more."""
+    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
 
 
 def nearest(word: object, known: Iterable[object]) -> str:

@@ -107,6 +107,27 @@ def test_columns_that_the_model_does_not_know_are_named_once(run, fitted):
     assert done.err == "note: ignored columns that the model was not trained on: id, more\n"
 
 
+def test_columns_that_are_not_there_are_missing_values_with_a_word(run, fitted):
+    Path("typo.csv").write_text(Path("iris.csv").read_text().replace("petal_width", "petal_widht", 1))
+    done = run("predict", fitted, "typo.csv", "-o", "a.csv")
+    assert "note: ignored columns that the model was not trained on: petal_widht\n" in done.err
+    assert "1 of 4 columns is missing ('petal_width'): answered without it." in done.err
+    X = open_table("iris.csv").read(columns=["sepal_length", "sepal_width", "petal_length"])
+    with pytest.warns(tanager.DataWarning, match="'petal_width'"):
+        answers = tanager.load(fitted).predict(X).tolist()
+    assert [row["prediction"] for row in read_rows("a.csv")] == answers
+
+
+def test_values_never_seen_are_counted_at_the_end(run):
+    Path("train.csv").write_text("size,on,class\n" + "S,y,a\nM,n,b\n" * 20)
+    Path("new.csv").write_text("size,on\n" + "XL,y\nS,n\n" * 3 + "XXL,y\n")
+    run("fit", "train.csv", "-o", "m.tanager")
+    done = run("predict", "m.tanager", "new.csv", "-o", "a.csv")
+    assert done.err == (
+        "note: column 'size': 4 cells hold 2 values never seen in training ('XL', 'XXL'): treated as missing.\n"
+    )
+
+
 def test_a_file_without_classes_gets_answers_and_no_figures(run, fitted):
     lines = [line.rpartition(",")[0] for line in Path("iris.csv").read_text().splitlines()]
     Path("new.csv").write_text("\n".join(lines) + "\n")
@@ -167,10 +188,6 @@ MISTAKES = {
     "folder as output": (["iris.tanager", "iris.csv", "-o", "."], "it is a folder"),
     "a damaged model": (["bad.tanager", "iris.csv"], "bad.tanager"),
     "a cut model": (["cut.tanager", "iris.csv"], "cut.tanager"),
-    "a misspelt column": (
-        ["iris.tanager", "typo.csv"],
-        "no column 'petal_width', which the model was trained on. Did",
-    ),
     "a file cut in a line": (["iris.tanager", "cut.csv", "-o", "a.csv"], "The file ends in the middle of a line"),
     "text among numbers": (["iris.tanager", "text.csv"], "line 101, column 'petal_width': 'wide' is not a number"),
 }
@@ -181,7 +198,6 @@ def test_a_mistake_of_a_new_user_gets_a_sentence_with_the_way_out(refused, fitte
     text, data = Path("iris.csv").read_text(), Path(fitted).read_bytes()
     Path("bad.tanager").write_bytes(data[:500] + b"?" + data[501:])
     Path("cut.tanager").write_bytes(data[:-50])
-    Path("typo.csv").write_text(text.replace("petal_width", "petal_wdth"))
     Path("cut.csv").write_text(text[:-15])
     lines = text.splitlines()
     Path("text.csv").write_text("\n".join([*lines[:100], lines[100].replace("1.3", "wide"), *lines[101:]]) + "\n")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from tanager import Encoder
+from tanager.encoding.schema import LeftOut
 from tanager.encoding.summary import learn_schema, merge, summarize
 
 MOST = 1000
@@ -137,7 +138,7 @@ def test_frequent_text_is_kept_and_rare_text_is_other_beyond_the_cap(ends, seed)
     assert {f"f{v}" for v in range(20)} <= set(column.values)
     assert column.other
     assert column.n_values == 30
-    assert not summary.columns[0].names_things
+    assert summary.columns[0].reason_to_leave_out(summary.n_learned) is None
     assert summary.columns[0].lost < 20
 
 
@@ -145,9 +146,8 @@ def test_text_with_a_value_of_its_own_in_every_row_is_a_name_beyond_the_cap():
     n = 3 * MOST
     X = {"id": pa.array([f"user-{r}" for r in range(n)]), "x": np.arange(n) % 2}
     schema = learn_schema(summed_up(X, np.arange(n) % 2, [10, 700, 1900]), Encoder())
-    assert schema.columns[0].values == ()
-    assert schema.columns[0].closed
-    assert schema.columns[1].values == (0, 1)
+    assert schema.left_out == (LeftOut("id", 0, "every row has its own value"),)
+    assert schema.columns[0].values == (0, 1)
 
 
 def test_infinite_numbers_and_negative_zeros_do_no_harm_beyond_the_cap():

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
-from tanager import AODE, Column, DataError, Encoder, OptionError, Schema, SchemaMismatch, estimator
+from tanager import AODE, Column, DataError, DataWarning, Encoder, OptionError, Schema, estimator
 
 # Checks of scikit-learn that may fail, with the reason; the only place for them.
 EXPECTED_TO_FAIL: dict[str, str] = {}
@@ -231,8 +231,17 @@ def test_columns_are_found_by_name_in_any_order():
     X, y = weather()
     encoder = Encoder().fit(X, y)
     assert (encoder.transform(X[["wind", "sky", "degrees"]]) == encoder.transform(X)).all()
-    with pytest.raises(SchemaMismatch, match="X has no column 'wind'"):
-        encoder.transform(X[["sky", "degrees"]])
+    with pytest.warns(DataWarning, match="1 of 3 columns is missing .'wind'.: answered without it"):
+        assert (encoder.transform(X[["sky", "degrees"]])[:, list(encoder.schema.names).index("wind")] == 255).all()
+
+
+def test_names_of_columns_that_are_left_out_do_not_come_out():
+    X = pd.DataFrame({"id": [f"n{i}" for i in range(20)], "sky": ["sun", "rain"] * 10})
+    with pytest.warns(DataWarning, match="1 column is left out: 'id'"):
+        encoder = Encoder().fit(X)
+    assert encoder.get_feature_names_out().tolist() == ["sky"]
+    assert encoder.get_feature_names_out(["id", "sky"]).tolist() == ["sky"]
+    assert (encoder.n_features_in_, encoder.transform(X).shape) == (2, (20, 1))
 
 
 def test_an_encoder_does_without_scikit_learn_until_a_frame_is_asked_for():

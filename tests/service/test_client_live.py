@@ -49,8 +49,14 @@ def test_rows_are_learned_now_or_when_their_labels_are_known(anytime):
 
 def test_what_is_refused_says_where(anytime):
     with Client(anytime) as client, pytest.raises(ServiceError, match="Did you mean 'colour'") as caught:
-        client.predict([ROWS[0], {"color": "red"}])
-    assert (caught.value.code, caught.value.where, caught.value.status) == ("unknown_column", "rows[1].color", 422)
+        client.predict([{"color": "red"}])
+    assert (caught.value.code, caught.value.where, caught.value.status) == ("unknown_column", "rows[0].color", 422)
+
+
+def test_what_is_ignored_is_told(anytime):
+    with Client(anytime) as client:
+        answer = client.predict([ROWS[0], {"color": "red"}])
+    assert answer.warnings == ["1 column that the model was not fitted on ('color'): ignored."]
 
 
 def test_many_may_be_under_way(anytime):

@@ -29,7 +29,8 @@ def test_all_shapes_of_rows_are_learned_as_the_model_learns_them(ask, model_file
         "labels": ["bird", "fish"],
         "weights": [2, 0.5],
     }
-    assert ask.learn(body).as_(LearnResponse) == LearnResponse("pets", 2, 4, [])
+    told = ["1 of 3 columns is missing ('colour'): learned without it."]
+    assert ask.learn(body).as_(LearnResponse) == LearnResponse("pets", 2, 4, [], warnings=told)
     twin.partial_fit(ROWS[:3], ["fish", "bird", "fish"])
     more = [{"colour": None, "size": 9.5, "wild": None}, {"colour": None, "size": 1, "wild": True}]
     twin.partial_fit(more, ["bird", "fish"], sample_weight=[2, 0.5])
@@ -67,7 +68,7 @@ def test_what_was_learned_is_there_after_a_restart(services, model_file, tmp_pat
         ({"row": ROW, "label": True}, "bad_value", "label"),
         ({"row": {"size": "huge"}, "label": "fish"}, "bad_value", "row.size"),
         ({"row": {"sise": 1}, "label": "fish"}, "unknown_column", "row.sise"),
-        ({"rows": [ROW, {"a": 1}], "labels": ["fish", "bird"]}, "unknown_column", "rows[1].a"),
+        ({"rows": [{}, {"a": 1}], "labels": ["fish", "bird"]}, "unknown_column", "rows[1].a"),
         ({"label": "fish"}, "wrong_shape", None),
         ({"row": ROW, "id": "a", "label": "fish"}, "wrong_shape", None),
         ({"id": "", "label": "fish"}, "wrong_type", "id"),

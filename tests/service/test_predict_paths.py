@@ -8,7 +8,7 @@ from serving import LABELS, ROWS, Asker, write_model
 
 from tanager import AODE, NaiveBayes, load
 from tanager.service.app import Limits
-from tanager.service.messages import PredictResponse
+from tanager.service.messages import ModelInfo, PredictResponse
 from tanager.service.rows import RequestRows
 
 ROW = {"colour": "red", "size": 2.0}
@@ -29,10 +29,30 @@ def test_all_shapes_of_rows_give_the_answers_of_the_model(ask, model_file):
     np.testing.assert_allclose(one.probabilities, proba[:1], rtol=0, atol=1e-12)
 
 
-def test_columns_may_be_left_out_but_not_invented(ask):
-    assert ask.predict({"columns": ["size"], "rows": [[1.0]]}).as_(PredictResponse).labels == ["fish"]
-    error = ask.predict({"rows": [ROW, {"color": "red"}]}).error
-    assert (error.code, error.where) == ("unknown_column", "rows[1].color")
+def test_columns_may_be_left_out_and_others_are_ignored_with_a_word(ask):
+    less = ask.predict({"columns": ["size"], "rows": [[1.0]]}).as_(PredictResponse)
+    assert less.labels == ["fish"]
+    assert less.warnings == ["2 of 3 columns are missing ('colour', 'wild'): answered without them."]
+    more = ask.predict({"rows": [ROW, {"color": "red"}]}).as_(PredictResponse)
+    assert more.warnings == ["1 column that the model was not fitted on ('color'): ignored."]
+    assert more.probabilities == ask.predict({"rows": [ROW, {}]}).as_(PredictResponse).probabilities
+    lists = ask.predict({"columns": ["age", *ROW, "wild"], "rows": [[9, *ROW.values(), None]]}).as_(PredictResponse)
+    assert lists.warnings == ["1 column that the model was not fitted on ('age'): ignored."]
+    assert lists.probabilities == more.probabilities[:1]
+
+
+def test_values_never_seen_are_told_and_counted(ask):
+    rows = [{"colour": "teal"}, {"colour": "teal"}, ROW]
+    words = ["column 'colour': 2 cells hold 1 value never seen in training ('teal'): treated as missing."]
+    assert ask.predict({"rows": rows}).as_(PredictResponse).warnings == words
+    assert ask.predict({"rows": [ROW]}).as_(PredictResponse).warnings == []
+    assert ask.predict({"row": rows[0]}).as_(PredictResponse).warnings != []
+    assert ask("GET", "/models/pets").as_(ModelInfo).unseen == {"colour": 3}
+
+
+def test_rows_with_none_of_the_columns_are_refused(ask):
+    error = ask.predict({"rows": [{"color": "red"}]}).error
+    assert (error.code, error.where) == ("unknown_column", "rows[0].color")
     assert "Did you mean 'colour'?" in error.message
     assert ask.predict({"columns": ["siz"], "rows": [[1.0]]}).error.where == "columns[0]"
     assert ask.predict({"row": {"siz": 1}}).error.where == "row.siz"

@@ -13,7 +13,7 @@ import click
 from tanager.cli.networks import load_network_or_model
 from tanager.cli.options import examples, json_option, reading_options
 from tanager.cli.pairs import number_in, numbers_in, pairs_in, pairs_option
-from tanager.cli.reading import LEARNED, check_columns, check_inputs, open_for, target_column
+from tanager.cli.reading import check_inputs, open_for, target_column
 from tanager.cli.screen import Screen, table
 from tanager.errors import DataError, OptionError, nearest
 
@@ -216,9 +216,8 @@ def _evaluate(asking: Any, model: Any, data: str, target: str | None, known: lis
     if not hasattr(model, "encoder_"):
         raise OptionError("--data needs a model file; a network knows no columns of files.")
     source = open_for(model, data, **reading)
-    names = list(model.encoder_.schema.names)
+    names = source.columns_of(model)
     target = target_column(source, target or model.target_name_)
-    check_columns(source, names, LEARNED)
     import pyarrow as pa
 
     rows = pa.concat_tables(list(source.chunks(columns=[*names, target])), promote_options="permissive")

@@ -40,7 +40,8 @@ def change(
         model = load_model(path)
         set_target(model, target, path)
         source = open_for(model, data, **reading)
-        check_columns(source, [*model.encoder_.schema.names, model.target_name_], LEARNED)
+        source.columns_of(model)  # refuses a file that has none of them
+        check_columns(source, [model.target_name_], LEARNED)
         before = n_learned(model)
     with screen.progress(f"reading {source.name}") as tick, all_cores(model):
         n_rows = getattr(files, verb)(model, source, times=times, progress=tick)

@@ -232,7 +232,8 @@ def _read(screen: Screen, path: str, target: str | None, given: dict[str, Any]) 
     source = open_data(path, **{key: given[key] for key in (*READING, *KINDS)})
     check_columns(source, given["drop"], " (--drop)")
     target = target_column(source, target)
-    labelled = read_labelled(source, target, drop=given["drop"], categorical=given["categorical"] or None)
+    kinds = {key: given[key] for key in ("keep", *KINDS)}
+    labelled = read_labelled(source, target, drop=given["drop"], **kinds)
     warn_many_classes(screen, target, len(set(labelled.y.to_pylist())), labelled.X.num_rows)
     return labelled
 
@@ -246,6 +247,7 @@ def _models(names: list[str], peers: list[str], declared: dict[str, Any], given:
     wanted = parse_settings(
         (), bins=bins, n_bins=given["n_bins"], smoothing=given["smoothing"], ordinal=ordinal, **kinds
     )
+    wanted["keep"] = "all"  # what is to be left out was dropped when the file was read
     made = {name: make_model(name, wanted) for name in names}
     if peers:
         from tanager.evaluate import peers as yardsticks

@@ -38,7 +38,7 @@ from tanager.cli.screen import Screen, table
 from tanager.cli.structure import learner_results, print_trace, structure, structure_options
 from tanager.errors import DataError, OptionError, check_option
 
-FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "ordinal", "numeric")
+FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "ordinal", "numeric", "keep")
 
 
 @click.command(

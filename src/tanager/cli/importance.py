@@ -73,8 +73,8 @@ def _read(model: Any, data: str, reading: dict[str, Any]) -> tuple[Any, Any]:
     import pyarrow as pa
 
     source = open_for(model, data, **reading)
-    names = list(model.encoder_.schema.names)
-    check_columns(source, [*names, model.target_name_], LEARNED)
+    names = source.columns_of(model)
+    check_columns(source, [model.target_name_], LEARNED)
     whole = pa.concat_tables(list(source.chunks(columns=[*names, model.target_name_])), promote_options="permissive")
     return whole.select(names), whole.column(model.target_name_)
 

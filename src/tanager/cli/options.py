@@ -30,6 +30,12 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]
 
 
+def _kept(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[str] | str:
+    """Names of columns to keep, or "all"."""
+    names = _names(ctx, param, texts)
+    return "all" if names == ["all"] else names
+
+
 def _orders(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, list[str]] | None:
     """The order of the values of each column that is named."""
     orders = {}
@@ -87,6 +93,14 @@ def kind_options(command: Command) -> Command:
             callback=_orders,
             metavar="COLUMN=VALUES",
             help="A column whose values have an order, smallest first: size=S,M,L; repeatable.",
+            show_default=False,
+        ),
+        click.option(
+            "--keep",
+            multiple=True,
+            callback=_kept,
+            metavar="COLUMNS",
+            help="Columns to learn even if they look like ids or have one value only; 'all' for every one.",
             show_default=False,
         ),
         columns_option("--numeric", "Columns to treat as numeric, and to discretize."),

@@ -12,7 +12,7 @@ import click
 from tanager.cli.model_state import decide
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import check_output, open_output
-from tanager.cli.reading import LEARNED, all_cores, check_columns, check_inputs, load_model, open_for
+from tanager.cli.reading import all_cores, check_columns, check_inputs, load_model, open_for
 from tanager.cli.screen import Screen, counted, listed
 from tanager.errors import OptionError
 from tanager.progress import RowsDone
@@ -42,7 +42,8 @@ def command(
     """Predict the class of every row of DATA with MODEL.
 
     Writes the class and its probability, rows in the order of DATA. If DATA has the target column, accuracy and log
-    loss are reported. Columns that the model was not trained on are ignored.
+    loss are reported. Columns are found by name: those that the model was not trained on are ignored, and those that
+    DATA does not have are missing values. Values never seen in training are counted and named at the end.
     """
     screen = Screen(as_json=as_json, data_on_stdout=output == "-" and not as_json)
     check_inputs(model, data)
@@ -61,6 +62,8 @@ def command(
             rows += (row for table in tables for row in table.to_pylist())
         else:
             _write(tables, output, form)
+    for sentence in predictions.unseen():
+        screen.note(sentence)
     report = {"model": model, "data": source.name, "rows": predictions.n_rows, **predictions.measures()}
     _print(screen, report, output)
     screen.document(report | ({"predictions": rows} if output == "-" else {"output": output}))
@@ -88,15 +91,15 @@ class _Predictions:
 
     def __init__(self, model: Any, source: Any, *, proba: bool, explain: bool, keep: list[str]) -> None:
         self.model, self.source, self.proba, self.explain = model, source, proba, explain
-        self.features = list(model.encoder_.schema.names)
-        check_columns(source, self.features, LEARNED)
+        self.features = source.columns_of(model)
         self.keep = self._kept(keep)
         source.force(categorical=[name for name in self.keep if name not in source.kinds])  # as they are written
         self.target = model.target_name_ if model.target_name_ in source.columns else None
-        known = {*self.features, *self.keep, self.target}
+        known = {*model.encoder_.schema.table_names, *self.keep, self.target}
         self.ignored = [name for name in source.columns if name not in known]
         self.score = _Measures()
         self.n_rows = 0
+        model.encoder_.unseen_values.quiet = True  # all is told at the end, with its number
 
     def __iter__(self) -> Any:
         wanted = [*self.features, *self.keep, *([self.target] if self.target else [])]
@@ -121,6 +124,11 @@ class _Predictions:
         if self.explain:
             columns.append(pa.array(_explained(model, X).reasons(N_REASONS)))
         return pa.table(columns, [*self.keep, *self.names])
+
+    def unseen(self) -> list[str]:
+        """What is to be told about values that training never had, of all rows so far."""
+        told: list[str] = self.model.encoder_.unseen_values.sentences(getattr(self.model, "unseen", "ignore"))
+        return told
 
     def empty_table(self) -> Any:
         """A table of predictions without rows."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tanager.cli.reading import LEARNED, check_columns, open_for
+from tanager.cli.reading import open_for
 from tanager.cli.screen import Screen, listed
 from tanager.errors import DataError, OptionError, nearest
 
@@ -53,8 +53,7 @@ def rows_of_file(model: Any, data: str, places: Places | None, reading: dict[str
     import pyarrow as pa
 
     source = open_for(model, data, **reading)
-    names = list(model.encoder_.schema.names)
-    check_columns(source, names, LEARNED)
+    names = source.columns_of(model)
     before, numbers, chunks = 0, list[int](), list[Any]()
     last = None if places is None else max(end for _, end in places.ranges)
     for chunk in source.chunks(columns=names):

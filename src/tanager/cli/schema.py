@@ -33,7 +33,7 @@ def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
         bins = None if given["bins"] is None else parse_value(given["bins"])
         kinds = {key: given[key] for key in KINDS}
         source = open_data(data, **kinds, **{key: given[key] for key in READING})
-        wanted = parse_settings((), bins=bins, n_bins=given["n_bins"], **kinds)
+        wanted = parse_settings((), bins=bins, n_bins=given["n_bins"], keep=given["keep"], **kinds)
         check_columns(source, [*given["drop"], *([target] if target else [])])
         target = target or default_target(source)
     with screen.progress(f"reading {source.name}") as tick:
@@ -76,4 +76,5 @@ def _sampled(source: Any, drop: list[str], wanted: dict[str, Any]) -> tuple[Any,
     X = source.sample(ROWS, [name for name in source.columns if name not in drop])
     schema = Encoder(**{"bins": "frequency", **wanted}).learn(X).schema
     missing = {name: X.column(name).null_count for name in X.column_names}
-    return schema, missing, dict.fromkeys(drop, "asked for"), X.num_rows
+    dropped = dict.fromkeys(drop, "asked for") | {gone.name: gone.reason for gone in schema.left_out}
+    return schema, missing, dropped, X.num_rows

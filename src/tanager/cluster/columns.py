@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -12,8 +11,9 @@ from tanager.cluster.plan import Plan, Rows, filled
 from tanager.cluster.wire import pack, unpack
 from tanager.encoding import summary as summaries
 from tanager.encoding.encoder import Encoder
+from tanager.encoding.policy import tell_left_out
 from tanager.encoding.summary import Summary
-from tanager.errors import DataError, DataWarning
+from tanager.errors import DataError, warn_user
 
 
 def summarize_part(plan: Plan, rows: Iterable[Rows]) -> bytes:
@@ -40,10 +40,10 @@ def with_schema(plan: Plan, found: bytes | None) -> Plan:
         raise DataError("y has no label: every entry is missing. At least one row needs a class.")
     if summary.weight == 0:
         raise DataError("every sample weight is zero; at least one row must count.")
-    _warn(plan, summary)
     encoder = Encoder(**plan.model.encoder_options())
     schema = summaries.learn_schema(summary, encoder) if plan.schema is None else plan.schema
     plan = replace(plan, schema=schema, classes=summary.classes, named=summary.named, weight=summary.weight)
+    _warn(plan, summary)
     model = plan.empty_model()  # refuses counts beyond the budget
     if gathers_all(plan):
         check_rows(plan, model, summary.n_rows)
@@ -52,13 +52,7 @@ def with_schema(plan: Plan, found: bytes | None) -> Plan:
 
 def _warn(plan: Plan, summary: Summary) -> None:
     """Say what of the table is left out."""
-    for name, seen in zip(summary.names, summary.columns, strict=True):
-        if seen.names_things:
-            warnings.warn(
-                f"column {name!r} has a value of its own in almost every row, and more than {plan.most:,} of them: it "
-                "is taken for a name and left out.",
-                DataWarning,
-                stacklevel=5,
-            )
+    if plan.schema is not None:
+        tell_left_out(plan.schema)
     if summary.n_unlabelled:
-        warnings.warn(f"{summary.n_unlabelled:,} rows have no label and are left out.", DataWarning, stacklevel=5)
+        warn_user(f"{summary.n_unlabelled:,} rows have no label and are left out.")

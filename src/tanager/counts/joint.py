@@ -560,7 +560,7 @@ class JointCounts:
             if column.kind != "codes":
                 raise DataError(f"column {column.name!r}: code {size - 1} is none of its {column.n_values} values.")
             columns[i] = replace(column, n_codes=int(size))
-        self.grow(Schema(tuple(columns)), self.classes)
+        self.grow(self.schema.with_all(columns), self.classes)
 
     def refuse_full_codes(self, codes: np.ndarray) -> None:
         """Refuse code arrays that use every value of their type, so that none is left to mark what is missing."""
@@ -813,7 +813,7 @@ class JointCounts:
                 f"cannot merge counts of order {self.order} with counts of order {other.order} "
                 "or with other families. Count both parts alike, or project to what they share."
             )
-        self.grow(Schema(columns), union_labels(self.classes, other.classes))
+        self.grow(self.schema.with_all(columns), union_labels(self.classes, other.classes))
         self._absorb(other, places, self.scale / other.scale)
         self.version += 1
         return self
@@ -899,12 +899,13 @@ class JointCounts:
             New counts.
         """
         places = [self.column(name) for name in columns]
+        whole = places == list(range(self.n_features))  # a copy, for tables as before
         order = self.order if order is None else order
         if order > self.order:
             raise OptionError(f"counts of order {self.order} cannot be projected to order {order}.")
         back = {old: new for new, old in enumerate(places)}
         new = self._blank(
-            Schema(tuple(self.schema.columns[i] for i in places)),
+            self.schema if whole else Schema(tuple(self.schema.columns[i] for i in places)),
             self.classes,
             order=order,
             anchors=tuple(back[s] for s in self.anchors if s in back and order > 1),

@@ -140,7 +140,7 @@ class Sample:
             raise OptionError("continuous columns cannot be counted in a sample. Leave out continuous=.")
         table = read_table(X)
         weights = check_weights(sample_weight, table.n_rows)
-        encoder = Encoder(**encoder_options)
+        encoder = Encoder(**{"keep": "all", **encoder_options})  # all columns are variables
         if y is None and target is None:
             codes = encoder.learn_and_encode(table, None, weights)
             return cls(codes, _values(encoder.schema), encoder.schema.names, weights)

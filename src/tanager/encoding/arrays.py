@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from tanager import _kernels
 from tanager.encoding.values import DATE_TYPES, Categories, Cells, Numbers, from_distinct, is_missing, number, seconds
 from tanager.errors import DataError
+
+HUGE = "whole numbers beyond 2**53"
 
 
 def read_array(cells: np.ndarray, name: str) -> Cells:
@@ -36,7 +39,7 @@ def read_objects(cells: Sequence[object] | np.ndarray, name: str) -> Cells:
         return index_objects(cells, name)
     kinds = {kind for kind in set(map(type, cells)) if kind.__name__ not in ("NoneType", "NAType", "NaTType")}
     if all(_is_number(kind) for kind in kinds):
-        return Numbers(_number_array(cells, kinds))
+        return _numbers(cells, kinds, name)
     if all(issubclass(kind, DATE_TYPES) for kind in kinds):
         return Numbers(np.array([np.nan if is_missing(cell) else number(cell) for cell in cells]), "dates and times")
     return index_objects(cells, name)
@@ -46,12 +49,25 @@ def _is_number(kind: type) -> bool:
     return issubclass(kind, numbers.Real | Decimal) and not issubclass(kind, bool)
 
 
-def _number_array(cells: Sequence[object] | np.ndarray, kinds: set[type]) -> np.ndarray:
-    if len(kinds) == 1 and issubclass(next(iter(kinds)), numbers.Integral):
+def _numbers(cells: Sequence[object] | np.ndarray, kinds: set[type], name: str) -> Cells:
+    """Numbers; whole ones that floats would round together are values that have nothing in common."""
+    if all(issubclass(kind, numbers.Integral) for kind in kinds):
         try:
-            return np.array(cells, dtype=np.int64)
+            return Numbers(np.array(cells, dtype=np.int64))
         except (TypeError, OverflowError):  # a cell is missing, or does not fit into 64 bits
-            pass
+            floats = _floats(cells)
+        values = index_objects(cells, name) if may_round(floats) else None
+        rounded = values is not None and len(values.values) > len(np.unique(floats[~np.isnan(floats)]))
+        return replace(values, what=HUGE) if values is not None and rounded else Numbers(floats)
+    return Numbers(_floats(cells))
+
+
+def may_round(floats: np.ndarray) -> bool:
+    """Whether whole numbers that have become floats are so large that they may have been rounded; NaN is missing."""
+    return bool(np.abs(floats).max(initial=0.0, where=~np.isnan(floats)) > 2**53)
+
+
+def _floats(cells: Sequence[object] | np.ndarray) -> np.ndarray:
     try:
         return np.array(cells, dtype=np.float64)
     except (TypeError, OverflowError):  # NumPy converts None to NaN, but not pandas.NA; floats end at 1e308

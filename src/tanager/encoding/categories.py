@@ -6,18 +6,19 @@ its columns were read, and nothing has changed.
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tanager import _kernels, errors
 from tanager.encoding import bins
-from tanager.encoding.kinds import with_numbers
+from tanager.encoding.kinds import as_written, with_numbers
 from tanager.encoding.schema import Column, Value, is_number
+from tanager.encoding.unseen import Unseen
 from tanager.encoding.values import Categories, Cells, Numbers, is_missing, not_a_number, number, plain
 
 UNSEEN = ("ignore", "smooth", "error", "as learned")
@@ -34,14 +35,16 @@ class Codec:
     """
 
     find: Callable[[object, int], int]
+    tells_unseen = False  # whether a value that training did not have is worth a word
 
     def __init__(self, column: Column) -> None:
         self.column = column
         self.find = lambda value, default: default
 
-    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
-        """Write the codes of a whole column."""
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
+        """Write the codes of a whole column; values of a category that were never seen, if there are any."""
         out[:] = np.iinfo(out.dtype).max
+        return None
 
     def code(self, value: object, missing: int, unseen: str) -> int:
         """The code of one cell that ``find`` did not find."""
@@ -76,10 +79,9 @@ class Codec:
 
     def _warn_closed(self, value: object) -> None:
         name = self.column.name
-        warnings.warn(
+        errors.warn_user(
             f"column {name!r}: {value!r} is not among the declared values and is treated as missing.",
             errors.DataWarning,
-            stacklevel=2,
         )
 
 
@@ -90,6 +92,8 @@ class Vocabulary(Codec):
     >>> sky.find("rain", -1), sky.find("snow", -1)
     (1, -1)
     """
+
+    tells_unseen = True
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -104,22 +108,48 @@ class Vocabulary(Codec):
         default = len(self.column.values) if self.column.other else NOT_FOUND
         return np.array([self.lookup.get(value, default) for value in values], dtype=np.int64)
 
-    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
         categories = cells.categories
         places = self.places(categories.values)
-        if self.refuses(unseen) and (row := categories.first_row(places == NOT_FOUND)) is not None:
-            raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
         missing = int(np.iinfo(out.dtype).max)
-        places[places == NOT_FOUND] = self._unseen_code(unseen, missing)
+        unknown = np.flatnonzero(places == NOT_FOUND)
+        found = self._unknown_places(categories, places, unknown, unseen, missing) if len(unknown) else None
         _kernels.recode(categories.index, np.append(places, missing).astype(out.dtype), out)
+        return found
+
+    def _unknown_places(
+        self, categories: Categories, places: np.ndarray, unknown: np.ndarray, unseen: str, missing: int
+    ) -> Unseen | None:
+        """Write the codes of values that are not known, or refuse them; those that were never seen and do occur."""
+        if unseen != "as learned":
+            places[unknown] = [self._as_written(categories.values[v]) for v in unknown.tolist()]
+        new = places == NOT_FOUND
+        if self.refuses(unseen) and (row := categories.first_row(new)) is not None:
+            raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
+        places[new] = self._unseen_code(unseen, missing)
+        return _unseen(categories, new)
 
     def code(self, value: object, missing: int, unseen: str) -> int:
         if is_missing(value):
             return missing
         place = int(self.places([checked(value, self.column.name)])[0])
+        if place == NOT_FOUND and unseen != "as learned":
+            place = self._as_written(plain(value))
         if place == NOT_FOUND and self.refuses(unseen):
             raise errors.DataError(not_seen(self.column, value, None))
         return self._unseen_code(unseen, missing) if place == NOT_FOUND else place
+
+    def _as_written(self, value: Value) -> int:
+        """The code of a value that is written like a known one of another type: '3' like 3, 'true' like True.
+
+        For answers alone: which values are told apart is decided by learning.
+        """
+        return self._written.get(as_written(value), NOT_FOUND)
+
+    @cached_property
+    def _written(self) -> dict[str, int]:
+        """Known values as they are written; of two that are written alike, the first."""
+        return {as_written(value): self.lookup[value] for value in reversed(self.column.values)}
 
     def grown(self, cells: Cells, max_values: int) -> Codec:
         new = self._new_values(self._categories(cells))
@@ -172,11 +202,10 @@ class Vocabulary(Codec):
     def _warn_full(self, max_values: int) -> None:
         name = self.column.name
         numbers = f" If it holds numbers, give numeric=[{name!r}]." if all(map(is_number, self.column.values)) else ""
-        warnings.warn(
+        errors.warn_user(
             f"column {name!r} has had {max_values - 1:,} different values; all further ones count as one, <other>. "
             f"Leave the column out, or raise max_values.{numbers}",
             errors.DataWarning,
-            stacklevel=2,
         )
 
 
@@ -188,8 +217,11 @@ class SingleNumbers(Vocabulary):
     (1, -1, 1)
     """
 
-    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+    tells_unseen = False  # of a number nobody expects that it was seen before
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
         super().encode(self._categories(cells), out, unseen)
+        return None
 
     def _categories(self, cells: Cells) -> Categories:
         return cells.categories if isinstance(cells, Numbers) else Numbers(cells.floats(self.column.name)).categories
@@ -237,8 +269,9 @@ class Bins(Codec):
     def table(self) -> object:
         return list(self.column.cuts)
 
-    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
         bins.cut(cells.floats(self.column.name), self.cuts, out)
+        return None
 
     def code(self, value: object, missing: int, unseen: str) -> int:
         x = cell_number(value, self.column.name)
@@ -273,7 +306,7 @@ class OwnCodes(Codec):
             raise errors.DataError(not_a_code(self.column.name, x[wrong[0]], int(wrong[0])))
         return x.astype(np.int64)
 
-    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
         whole = self._whole(cells)
         new = np.flatnonzero(whole >= self.column.n_codes)
         if self.refuses(unseen) and len(new):
@@ -282,6 +315,7 @@ class OwnCodes(Codec):
         whole[new] = self._unseen_code(unseen, missing)
         whole[whole == -1] = missing
         out[:] = whole
+        return None
 
     def code(self, value: object, missing: int, unseen: str) -> int:
         x = cell_number(value, self.column.name)
@@ -325,6 +359,14 @@ def codec(column: Column) -> Codec:
     if column.kind == "numeric" and column.by_value:
         return SingleNumbers(column)
     return CODECS[column.kind](column)
+
+
+def _unseen(categories: Categories, unknown: np.ndarray) -> Unseen | None:
+    """The values that are marked as unknown, as far as they occur; None where none does."""
+    if not unknown.any():
+        return None
+    cells = categories.index[np.append(unknown, False)[categories.index]]
+    return Unseen([categories.values[v] for v in np.unique(cells).tolist()], len(cells)) if len(cells) else None
 
 
 def _leading_numbers(values: list[Value]) -> list[Value]:

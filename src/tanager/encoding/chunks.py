@@ -114,7 +114,8 @@ def stack(chunks: Sequence[Any]) -> Any:
 
         tables = [chunk if isinstance(chunk, pa.Table) else pa.table(chunk) for chunk in chunks]
         with _one_type(pa.ArrowException):
-            return pa.concat_tables(tables).combine_chunks()  # a stream stacks one row after the other
+            # A stream stacks one row after the other; a column that a chunk lacks has no type there.
+            return pa.concat_tables(tables, promote_options="default").combine_chunks()
     return [row for chunk in chunks for row in chunk]
 
 

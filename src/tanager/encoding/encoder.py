@@ -14,13 +14,16 @@ from tanager import _kernels
 from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
 from tanager.encoding.display import encoder_html
-from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
-from tanager.encoding.schema import Column, Schema
+from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules, read_cells
+from tanager.encoding.matching import Told, match_columns
+from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of
+from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.transformer import TableTransformer
 from tanager.encoding.typing import TableLike
-from tanager.encoding.values import Cells, is_missing
-from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
+from tanager.encoding.unseen import Unseen, UnseenValues
+from tanager.encoding.values import Cells, is_missing, plain
+from tanager.errors import DataError, OptionError, check_option
 from tanager.estimator import shows_text
 
 MANY_CELLS = 1_000_000
@@ -72,6 +75,7 @@ class Encoder(TableTransformer):
         max_values: int = 1000,
         continuous: bool | Sequence[str | int] = False,
         schema: Schema | None = None,
+        keep: Sequence[str | int] | str | None = None,
     ) -> None:
         self.bins = bins
         self.default_bins = default_bins
@@ -83,8 +87,11 @@ class Encoder(TableTransformer):
         self.max_whole = max_whole
         self.max_values = max_values
         self.continuous = continuous
+        self.keep = keep
         self._codecs: list[Codec] = []
         self._cut_by: dict[int, int] = {}
+        self._told: Told = set()
+        self._unseen_values = UnseenValues()
         self.schema = schema
 
     @classmethod
@@ -112,14 +119,15 @@ class Encoder(TableTransformer):
 
     def __getstate__(self) -> dict[str, Any]:
         """Options and schema; the codecs follow from the schema."""
-        made = ("_codecs", "_schema", "_finders", "_finder", "_numbers", "_continuous", "_most_values", "_row_type")
+        made = ["_told", "_unseen_values", "_codecs", "_schema", "_finders", "_finder", "_numbers", "_continuous"]
+        made += ["_most_values", "_row_type"]
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return state | {"schema": self._schema if self._codecs else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         schema = state["schema"]
         self.__dict__.update({name: value for name, value in state.items() if name != "schema"})
-        self._codecs = []
+        self._codecs, self._told, self._unseen_values = [], set(), UnseenValues()
         if schema is not None:
             self._set_schema(schema)
 
@@ -143,6 +151,11 @@ class Encoder(TableTransformer):
         """The columns that the last update has cut, and by which of its rows; told once."""
         found, self._cut_by = self._cut_by, {}
         return found
+
+    @property
+    def unseen_values(self) -> UnseenValues:
+        """The values that tables and rows had and training had not, counted since the encoder was made or loaded."""
+        return self._unseen_values
 
     @property
     def given(self) -> bool:
@@ -175,7 +188,7 @@ class Encoder(TableTransformer):
 
     def _set_codecs(self, codecs: list[Codec], schema: Schema | None = None) -> None:
         self._codecs = codecs
-        self._schema = schema or Schema(tuple(c.column for c in codecs))
+        self._schema: Schema = schema or self._schema.with_all(c.column for c in codecs)
         self._finders = [(c.column.name, c.find) for c in codecs]
         self._most_values = int(self._schema.n_values.max(initial=0))
         self._row_type = code_type(self._most_values, "ignore")
@@ -193,11 +206,13 @@ class Encoder(TableTransformer):
         n_classes: int | None = None,
         *,
         first: bool = False,
+        stream: bool = False,
     ) -> Encoder:
         """Learn the schema from all rows of positive weight and, when class codes are given, with a class.
 
         Class codes are what ``encode_labels`` gives; ``bins="mdl"``, "refined" and "stream" need them. ``first``: these
-        are the first rows of a stream, and their cut points must do for all that follow.
+        are the first rows of a stream, and their cut points must do for all that follow. ``stream``: more rows will
+        come, so that a column with one value is not left out.
 
         Parameters
         ----------
@@ -211,6 +226,8 @@ class Encoder(TableTransformer):
             How many classes there are; larger codes are missing labels.
         first : bool, default=False
             Whether these are the first rows of a stream, whose cut points must do for all that follow.
+        stream : bool, default=False
+            Whether more rows will come.
 
         Returns
         -------
@@ -221,10 +238,10 @@ class Encoder(TableTransformer):
         if self._wanted is not None and not isinstance(self._wanted, Schema):
             raise OptionError(f"schema={self._wanted!r} is a {type(self._wanted).__name__}; give a Schema, or None.")
         if self.given:
-            self._order(table, "Encoder")
+            self._order(table, "Encoder", "learned")
             return self
         names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
-        rules = self.rules(names, first=first)
+        rules = self.rules(names, first=first, stream=stream)
         y = None if y_codes is None else _as_column("y", y_codes, table.n_rows)
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
         keep = _rows_to_learn_from(w, y, n_classes)
@@ -232,13 +249,18 @@ class Encoder(TableTransformer):
             y, w = (None if part is None else part[keep] for part in (y, w))
         columns = code_columns(table, keep, rules) if table.codes is not None else {}
 
-        def learn(i: int) -> Column:
-            return columns.get(i) or learn_column(names[i], i, _kept(table, i, keep), rules, y, w)
+        def learn(i: int, rules: Rules = rules) -> Column | LeftOut:
+            if i in columns:
+                return columns[i]
+            cells = read_cells(_kept(table, i, keep), i, rules)
+            reason = reason_to_leave_out(cells, i, rules)
+            return LeftOut(names[i], i, reason) if reason else learn_column(names[i], i, cells, rules, y, w)
 
-        self._set_schema(Schema(tuple(_for_each(learn, range(len(names)), table.n_rows))))
+        found = _for_each(learn, range(len(names)), table.n_rows)
+        self._set_schema(schema_of(found, lambda i: learn(i, replace(rules, kept=None))))
         return self
 
-    def rules(self, names: Sequence[str], *, first: bool = False) -> Rules:
+    def rules(self, names: Sequence[str], *, first: bool = False, stream: bool = False) -> Rules:
         """How columns of these names are to be treated by the options, and ``first`` by the first rows of a stream."""
         return make_rules(
             names,
@@ -252,8 +274,32 @@ class Encoder(TableTransformer):
             continuous=self.continuous,
             max_whole=self.max_whole,
             max_values=self.max_values,
+            keep=self.keep,
             first=first,
+            stream=stream,
         )
+
+    def leaves_out(self, X: Any, *, stream: bool = False) -> tuple[LeftOut, ...]:
+        """The columns of a table that ``fit`` would leave out; nothing is learned.
+
+        Parameters
+        ----------
+        X : table
+            Rows: a frame, an array, a list of rows (sequences or dicts) or a dict of columns.
+        stream : bool, default=False
+            Whether more rows will come.
+
+        Returns
+        -------
+        tuple of LeftOut
+            Names, places and reasons.
+        """
+        table = read_table(X)
+        if self.given or table.codes is not None:
+            return ()
+        names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
+        rules = self.rules(names, stream=stream)
+        return left_out_of([read_cells(table.column(i), i, rules) for i in range(len(names))], names, rules)
 
     def learn_and_encode(
         self,
@@ -301,7 +347,7 @@ class Encoder(TableTransformer):
             Codes, one row each.
         """
         table = read_table(X)
-        order = self._order(table, name)
+        order = self._order(table, name, "learned")
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
         keep = _rows_to_learn_from(w)
         if self._all_codes and table.codes is not None:
@@ -324,7 +370,7 @@ class Encoder(TableTransformer):
         if not waiting:
             return None
         table = read_table(X)
-        order, keep = self._order(table, name), _rows_to_learn_from(weights)
+        order, keep = self._order(table, name, "learned"), _rows_to_learn_from(weights)
         rows = _for_each(lambda i: _row_of_cut(self._codecs[i], table.column(order[i]), keep), waiting, table.n_rows)
         return min((row for row in rows if row is not None), default=None)
 
@@ -387,22 +433,28 @@ class Encoder(TableTransformer):
         """
         check_option("unseen", unseen, UNSEEN)
         table = read_table(X)
-        return self._encode(self._codecs, table, self._order(table, name), unseen)
+        return self._encode(self._codecs, table, self._order(table, name), unseen, note=True)
 
     @property
     def _all_codes(self) -> bool:
-        return all(isinstance(c, OwnCodes) for c in self._codecs)
+        return not self._schema.left_out and all(isinstance(c, OwnCodes) for c in self._codecs)
 
-    def _encode(self, codecs: list[Codec], table: Table, order: Sequence[int], unseen: str) -> np.ndarray:
+    def _encode(
+        self, codecs: list[Codec], table: Table, order: Sequence[int], unseen: str, *, note: bool = False
+    ) -> np.ndarray:
+        """Codes of all columns; ``note`` what was never seen."""
         n_values = np.array([c.column.n_values for c in codecs])
         if self._all_codes and table.codes is not None:
             return encode_codes(table, [c.column for c in codecs], n_values, unseen)
         out = np.empty((table.n_rows, len(codecs)), dtype=code_type(int(n_values.max(initial=0)), unseen), order="F")
 
-        def encode(j: int) -> None:
-            codecs[j].encode(table.column(order[j]), out[:, j], unseen)
+        def encode(j: int) -> Unseen | None:
+            return codecs[j].encode(table.column(order[j]), out[:, j], unseen)
 
-        _for_each(encode, range(len(codecs)), table.n_rows)
+        found = _for_each(encode, range(len(codecs)), table.n_rows)
+        for name, unknown in zip(self._schema.names, found, strict=True) if note else ():
+            if unknown is not None:
+                self.unseen_values.note(name, unknown)
         return out
 
     def continuous_values(self, X: TableLike, name: str = "Encoder") -> np.ndarray:
@@ -446,31 +498,9 @@ class Encoder(TableTransformer):
             out[:, j] = table.column(order[i]).floats(self.schema.names[i])
         return out
 
-    def _order(self, table: Table, name: str) -> list[int]:
-        """Where each column of the schema is in the table: by name when both have names, else by place.
-
-        Rows that are dicts are read as by ``encode_row``: absent names are missing, other names are ignored.
-        """
-        known = self.schema.names
-        unnamed = known == tuple(f"x{i}" for i in range(len(known)))
-        if table.names is None or (unnamed and _other_names(table, self.schema)):
-            if table.n_columns != len(known):
-                raise SchemaMismatch(
-                    f"X has {table.n_columns} features, but {name} is expecting {len(known)} features as input."
-                )
-            return list(range(len(known)))
-        places = {column: i for i, column in enumerate(table.names)}
-        if table.gaps:
-            return [places.get(column, -1) for column in known]
-        for column in known:
-            if column not in places:
-                hint = nearest(column, [other for other in table.names if other not in known])
-                raise SchemaMismatch(f"X has no column {column!r} (fitted on {len(known)} columns).{hint}")
-        extra = [column for column in table.names if column not in self.schema]
-        if extra:
-            listed = ", ".join(repr(column) for column in extra[:5]) + (", ..." if len(extra) > 5 else "")
-            raise SchemaMismatch(f"X has columns that {name} was not fitted on: {listed}. Drop them.")
-        return [places[column] for column in known]
+    def _order(self, table: Table, name: str, doing: str = "answered") -> Sequence[int]:
+        """Where each column of the schema is in the table; see ``match_columns``."""
+        return match_columns(table, self.schema, name, self._told, doing)
 
     # Single rows
 
@@ -497,7 +527,7 @@ class Encoder(TableTransformer):
 
         None where a row has a name that is no column, or a cell that cannot be used: ``encode`` says what is wrong.
         """
-        if set(map(type, rows)) != {dict} or not all(map(self.schema.name_set.issuperset, rows)):
+        if set(map(type, rows)) != {dict} or not all(map(self.schema.known_names.issuperset, rows)):
             return None
         try:
             codes = [self.encode_row(row, unseen) for row in rows]
@@ -525,9 +555,20 @@ class Encoder(TableTransformer):
             for i, code in enumerate(codes):
                 if code == NOT_FOUND:
                     value = row.get(self._finders[i][0])
-                    codes[i] = missing if value is None else self._codecs[i].code(value, missing, unseen)
+                    codes[i] = missing if value is None else self._code(i, value, missing, unseen)
         # Three times as fast as np.array for a short list.
         return np.frombuffer(bytearray(codes), dtype) if dtype is np.uint8 else np.array(codes, dtype)
+
+    def _code(self, i: int, value: object, missing: int, unseen: str) -> int:
+        """The code of a cell that is not among those of column i at a first look; a value never seen is noted."""
+        code = self._codecs[i].code(value, missing, unseen)
+        if (
+            code in (missing, self._codecs[i].column.n_values)
+            and self._codecs[i].tells_unseen
+            and not is_missing(value)
+        ):
+            self.unseen_values.note(self._finders[i][0], Unseen([plain(value)], 1))
+        return code
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
         """Codes of one row to learn from: new values of open columns get codes of their own.
@@ -613,8 +654,8 @@ class Encoder(TableTransformer):
         return found
 
     def new_names(self, row: Mapping[str, Any]) -> list[str]:
-        """The names in a row that are no column yet."""
-        known = self._schema.name_set
+        """The names in a row that are no column yet, and are not left out."""
+        known = self._schema.known_names
         return [] if known.issuperset(row) else [name for name in row if name not in known]
 
 
@@ -634,14 +675,6 @@ def _row_of_cut(codec: Codec, cells: Cells, keep: np.ndarray | None) -> int | No
 
 def _kept(table: Table, i: int, keep: np.ndarray | None) -> Cells:
     return table.column(i) if keep is None else table.column(i).take(keep)
-
-
-def _other_names(table: Table, schema: Schema) -> bool:
-    """Whether the names of a table are not those of the schema. Names may be absent from dicts, but not all of them."""
-    assert table.names is not None
-    if table.gaps:
-        return len(table.names) > 0 and schema.name_set.isdisjoint(table.names)
-    return set(table.names) != schema.name_set
 
 
 def _as_column(what: str, cells: Any, n_rows: int) -> np.ndarray:

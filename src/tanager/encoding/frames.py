@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.encoding.arrays import read_array, read_objects
+from tanager.encoding.arrays import may_round, read_array, read_objects
 from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, is_missing, seconds
 from tanager.errors import DataError
 
@@ -53,7 +53,10 @@ def read_series(series: Any, name: str) -> Cells:
     if dtype.kind in "iuf":  # nullable numbers
         if not series.hasnans:
             return Numbers(series.to_numpy(dtype=dtype.numpy_dtype))
-        return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        if dtype.kind != "f" and may_round(floats):
+            return read_objects(series.to_numpy(dtype=object), name)
+        return Numbers(floats)
     if dtype.kind == "M" and hasattr(dtype, "tz"):
         return Numbers(seconds(series.to_numpy(dtype="datetime64[us]")), "dates and times")
     if hasattr(series.array, "__arrow_array__") and type(dtype).__name__ in ("StringDtype", "ArrowDtype"):
@@ -104,7 +107,12 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
     if pa.types.is_dictionary(kind):
         return _read_dictionary(column, declares, exact=False)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return Numbers(numbers_of(column) if column.null_count == 0 else column.to_numpy())
+        if column.null_count == 0:
+            return Numbers(numbers_of(column))
+        floats = column.to_numpy()
+        if pa.types.is_integer(kind) and may_round(floats):
+            return read_objects(column.to_pylist(), name)
+        return Numbers(floats)
     if pa.types.is_decimal(kind):
         return Numbers(column.cast(pa.float64()).to_numpy())
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind):

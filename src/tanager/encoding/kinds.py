@@ -16,12 +16,13 @@ In the first rows of a stream, a column that shows one number at most, or whole 
 out to be more than that. Its values have codes of their own then, and it is cut once enough further ones have come
 (``Column.cut_after``); it is numeric as soon as a number has a fraction.
 
-Text that looks like a number stays text. ``categorical=``, ``ordinal=``, ``numeric=`` and ``continuous=`` override the
-rules.
+Text that is numbers throughout, without leading zeros, is numbers (``read_cells``); few whole numbers as text stay
+text. ``categorical=``, ``ordinal=``, ``numeric=`` and ``continuous=`` override the rules.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -39,6 +40,7 @@ BinsOption = str | Mapping[str, str | Sequence[Any]] | None
 
 ENOUGH = 100  # further numbers after which a column of a stream is cut that showed too few in the first rows
 CUT_LATE = "cut once its numbers varied"
+NUMBERS_AS_TEXT = "numbers as text"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Rules:
     max_values: int
     continuous: bool
     first: bool = False  # whether the rows are the first of a stream, and must do for all that follow
+    stream: bool = False  # whether more rows will come, in which constant columns may vary
+    kept: frozenset[int] | None = None  # columns that are learned whatever they hold; None: all of them
 
 
 def make_rules(
@@ -70,7 +74,9 @@ def make_rules(
     continuous: object,
     max_whole: int,
     max_values: int,
+    keep: object = None,
     first: bool = False,
+    stream: bool = False,
 ) -> Rules:
     """Validate the options of an encoder against the columns of a table."""
     check_option("mdl_encoding", mdl_encoding, ("n-1", "candidates"))
@@ -102,7 +108,8 @@ def make_rules(
     else:  # nobody has said how: few rows must not decide for good that a column tells nothing
         default = "stream" if first and default_bins in ("mdl", "refined") else default_bins
     kinds = requested, orders, given, default
-    return Rules(*kinds, n_bins, mdl_encoding, max_whole, max_values, continuous is True, first)
+    kept = None if keep == "all" and "all" not in names else frozenset(_positions("keep", keep, names).values())
+    return Rules(*kinds, n_bins, mdl_encoding, max_whole, max_values, continuous is True, first, stream, kept)
 
 
 def learn_column(
@@ -184,6 +191,42 @@ def _learned_column(
     return Column(name, "numeric", cuts=tuple(find(numbers).tolist()), reason=reason)  # also numbers said to be ordinal
 
 
+_NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9]\d{0,15})(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+
+
+def read_cells(cells: Cells, i: int, rules: Rules) -> Cells:
+    """The cells of column i; text that is numbers throughout, as it is written in files, is numbers.
+
+    Not with leading zeros, as zip codes have, nor beyond 2**53, as long keys are; nor where whole numbers are so few
+    that they are categories in any case.
+    """
+    if not isinstance(cells, Categories) or cells.what != "text" or cells.declared:
+        return cells
+    if rules.requested.get(i) in ("categorical", "ordinal") or not all(map(_reads_as_number, cells.values[:1])):
+        return cells
+    seen = cells.in_order
+    if not seen.values or not all(map(_reads_as_number, seen.values)):
+        return cells
+    numbers = Numbers(np.array([*map(float, seen.values), np.nan])[seen.index], NUMBERS_AS_TEXT)
+    few = rules.requested.get(i) is None and numbers.n_distinct_whole(rules.max_whole) is not None
+    return cells if few else numbers
+
+
+def as_written(value: Value) -> str:
+    """A value as people write it, whatever its type.
+
+    >>> [as_written(value) for value in (3, 3.0, "3", " 3.0", True, "TRUE", "03", "x")]
+    ['3', '3', '3', '3', 'true', 'true', '03', 'x']
+    """
+    text = str(plain(float(value) if isinstance(value, str) and _reads_as_number(value) else value)).strip()
+    return text.lower() if text.lower() in ("true", "false") else text
+
+
+def _reads_as_number(value: Value) -> bool:
+    text = str(value).strip()
+    return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= 2**53
+
+
 def settled(column: Column) -> bool:
     """Whether the kind and the cut points of a learned column stay the same, whatever rows follow."""
     if column.kind in ("numeric", "ordinal"):
@@ -212,6 +255,8 @@ def _rule(cells: Cells, max_whole: int) -> tuple[str, str]:
     n_distinct = cells.n_distinct_whole(max_whole)
     if n_distinct is not None:
         return "categorical", f"whole numbers, {n_distinct} distinct"
+    if cells.what == NUMBERS_AS_TEXT:
+        return "numeric", cells.what
     return "numeric", "numbers with fractions" if cells.whole is None else f"whole numbers, over {max_whole} distinct"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.display import schema_html, schema_text
-from tanager.errors import DataError, check_option
+from tanager.errors import DataError, check_option, nearest
 
 APPEARED = "appeared in the stream"  # why a column is there that came after the first rows
 KINDS = ("categorical", "ordinal", "numeric", "codes", "continuous")
@@ -203,13 +205,32 @@ class Column:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A column of a table that is not learned: its name, its place among all columns of the table, and why."""
+
+    name: str
+    place: int
+    reason: str = ""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> LeftOut:
+        """What ``to_dict`` of a schema wrote. Raises DataError where a field is of another type."""
+        kinds = {"name": str, "place": int, "reason": str}
+        if set(data) != set(kinds) or any(type(data[key]) is not kind for key, kind in kinds.items()):
+            raise DataError(f"a column that is left out has a name, a place and a reason, got {dict(data)!r}.")
+        return cls(**data)
+
+
+@dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order. Learned by an ``Encoder``, or written down and given to one.
 
     Parameters
     ----------
     columns : sequence of Column
-        The columns, in order.
+        What is learned, in order.
+    left_out : sequence of LeftOut
+        Columns of the table that are not learned. Not part of equality: counts do not depend on them.
 
     Examples
     --------
@@ -223,20 +244,46 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
+    left_out: tuple[LeftOut, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        refuse_duplicates(self.names)
+        refuse_duplicates([*self.names, *(gone.name for gone in self.left_out)] if self.left_out else self.names)
+        if self.left_out:
+            self._check_left_out()
+
+    def _check_left_out(self) -> None:
+        object.__setattr__(self, "left_out", tuple(sorted(self.left_out, key=lambda gone: gone.place)))
+        places = [gone.place for gone in self.left_out]
+        if len(set(places)) < len(places) or any(not 0 <= at < self.width for at in places):
+            raise DataError(f"columns are left out at the places {places}, and the table has {self.width} columns.")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names, in order."""
         return tuple(column.name for column in self.columns)
 
+    @property
+    def width(self) -> int:
+        """How many columns the table has, those that are left out among them."""
+        return len(self.columns) + len(self.left_out)
+
     @cached_property
-    def name_set(self) -> frozenset[str]:
-        """Column names, for membership tests."""
-        return frozenset(self.names)
+    def places(self) -> tuple[int, ...]:
+        """Where each column is in a table without names: the places of columns that are left out are skipped."""
+        gone = {column.place for column in self.left_out}
+        return tuple(place for place in range(self.width) if place not in gone)
+
+    @cached_property
+    def table_names(self) -> tuple[str, ...]:
+        """The names of all columns of the table, those that are left out among them, in order."""
+        by_place = dict(zip(self.places, self.names, strict=True)) | {gone.place: gone.name for gone in self.left_out}
+        return tuple(by_place[place] for place in range(self.width))
+
+    @cached_property
+    def known_names(self) -> frozenset[str]:
+        """Names that a table may have: those of the columns, and of those that are left out."""
+        return frozenset(self.table_names)
 
     @cached_property
     def n_values(self) -> np.ndarray:
@@ -289,10 +336,92 @@ class Schema:
         columns, sizes = list(self.columns), self.n_values.copy()
         for i, column in changed.items():
             columns[i], sizes[i] = column, column.n_values
-        new = Schema(tuple(columns))
+        new = Schema(tuple(columns), self.left_out)
         sizes.flags.writeable = False
         new.__dict__["n_values"] = sizes  # known already, which matters where there are hundreds of columns
         return new
+
+    def with_all(self, columns: Iterable[Column]) -> Schema:
+        """Other columns in place of these, or more of them; what is left out stays so.
+
+        Parameters
+        ----------
+        columns : iterable of Column
+            All columns.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+        """
+        return Schema(tuple(columns), self.left_out)
+
+    def change(self, name: str, **fields: Any) -> Schema:
+        """The same schema with other fields of one column, which may be one that is left out: it is learned then.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        **fields : object
+            Fields of ``Column``, such as ``kind``, ``values`` or ``cuts``.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+
+        Examples
+        --------
+        >>> schema = Schema((Column("age", "numeric", cuts=(18.0, 65.0)),), (LeftOut("id", 0, "row numbers"),))
+        >>> print(schema.change("age", cuts=(50.0,)).change("id", kind="categorical", values=(1, 2, 3)))
+        column  kind         values or cut points  reason
+        id      categorical  3: 1, 2, 3            changed by hand
+        age     numeric      2: 50                 changed by hand
+        """
+        fields = {"reason": "changed by hand"} | fields
+        if name in self:
+            other = fields.get("kind", self[name].kind) != self[name].kind  # whose values and cut points mean nothing
+            changed = Column(name, **fields) if other else replace(self[name], **fields)
+            return self.with_columns({self.index(name): changed})
+        back = self._left_out_column(name)
+        column = Column(name, **{"kind": "categorical", **fields})
+        at = sum(place < back.place for place in self.places)
+        rest = tuple(gone for gone in self.left_out if gone is not back)
+        return Schema((*self.columns[:at], column, *self.columns[at:]), rest)
+
+    def without(self, *names: str, reason: str = "left out by hand") -> Schema:
+        """The same schema with some columns left out.
+
+        Parameters
+        ----------
+        *names : str
+            The columns to leave out.
+        reason : str, default="left out by hand"
+            Why, for people to read.
+
+        Returns
+        -------
+        Schema
+            A new schema.
+
+        Examples
+        --------
+        >>> schema = Schema((Column("id", "categorical", ("a", "b")), Column("age", "numeric", cuts=(18.0,))))
+        >>> schema.without("id").names
+        ('age',)
+        """
+        for name in names:
+            if name not in self:
+                raise DataError(f"there is no column {name!r} to leave out.{nearest(name, self.names)}")
+        gone = tuple(LeftOut(name, self.places[self.index(name)], reason) for name in dict.fromkeys(names))
+        return Schema(tuple(column for column in self.columns if column.name not in names), self.left_out + gone)
+
+    def _left_out_column(self, name: str) -> LeftOut:
+        for gone in self.left_out:
+            if gone.name == name:
+                return gone
+        raise DataError(f"there is no column {name!r} to change.{nearest(name, self.table_names)}")
 
     def close(self) -> Schema:
         """The same schema with all vocabularies declared: no new value will enter, and no column will be cut.
@@ -302,7 +431,7 @@ class Schema:
         Schema
             A new schema.
         """
-        return Schema(tuple(_closed(column) for column in self.columns))
+        return self.with_all(_closed(column) for column in self.columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON.
@@ -310,9 +439,10 @@ class Schema:
         Returns
         -------
         dict
-            Its columns, as ``Column.to_dict`` gives them.
+            Its columns, as ``Column.to_dict`` gives them, and those that are left out.
         """
-        return {"columns": [column.to_dict() for column in self.columns]}
+        data: dict[str, Any] = {"columns": [column.to_dict() for column in self.columns]}
+        return data | ({"left_out": [vars(gone) for gone in self.left_out]} if self.left_out else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
@@ -328,7 +458,41 @@ class Schema:
         Schema
             The schema.
         """
-        return cls(tuple(Column.from_dict(column) for column in data["columns"]))
+        gone = tuple(LeftOut.from_dict(column) for column in data.get("left_out", ()))
+        return cls(tuple(Column.from_dict(column) for column in data["columns"]), gone)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a JSON file, for people to read and change, and for ``schema=`` of other models.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        """
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.to_dict(), file, indent=1, ensure_ascii=False)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """The schema that ``save`` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Schema
+            The schema.
+        """
+        with open(path, encoding="utf-8") as file:
+            try:
+                return cls.from_dict(json.load(file))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                if isinstance(error, DataError):
+                    raise
+                raise DataError(f"{str(path)!r} holds no schema. Write one with schema.save(path).") from None
 
     def __repr__(self) -> str:
         return schema_text(self)
@@ -338,8 +502,10 @@ class Schema:
 
     def __str__(self) -> str:
         head = ("column", "kind", "values or cut points", "reason")
-        rows = [head] + [(c.name, c.kind, _abridged(c), c.reason) for c in self.columns]
-        if not any(column.reason for column in self.columns):
+        cells = dict(zip(self.places, [(c.name, c.kind, _abridged(c), c.reason) for c in self.columns], strict=True))
+        cells |= {gone.place: (gone.name, "left out", "", gone.reason) for gone in self.left_out}
+        rows = [head, *(cells[place] for place in range(self.width))]
+        if not any(reason for *_, reason in cells.values()):
             rows = [(*row[:3], "") for row in rows]
         widths = [max(len(row[part]) for row in rows) for part in range(4)]
         return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -26,14 +28,13 @@ import numpy as np
 from tanager.encoding.bins import equal_width, find_cuts, middle
 from tanager.encoding.categories import codec
 from tanager.encoding.encoder import Encoder
-from tanager.encoding.kinds import Rules, learn_column
+from tanager.encoding.kinds import Rules, learn_column, read_cells
 from tanager.encoding.labels import encode_some_labels, join_classes
-from tanager.encoding.schema import Column, Schema
+from tanager.encoding.policy import Run, is_constant, may_leave_out, names_things, numbers_rows, schema_of
+from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.validation import check_lengths, check_weights, refuse_fractions
 from tanager.encoding.values import Categories, Cells, Numbers, plain
-
-OWN = 0.95  # a text column beyond the cap with so many values per row holds names of things
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class ColumnSummary:
     shift: int | None = None
     high: np.ndarray | None = None
     n_present: int = 0  # cells that are not missing
+    n_learned: int = 0  # of them, in rows with a label
+    run: Run | None = None  # of whole numbers, in rows with a label
     n_dropped: int = 0  # distinct values of text that were dropped as rare, some perhaps more than once
     lost: float = 0.0  # of a value, at most so much weight was dropped
 
@@ -65,10 +68,14 @@ class ColumnSummary:
         """Whether nothing was left out."""
         return self.shift is None and self.n_dropped == 0
 
-    @property
-    def names_things(self) -> bool:
-        """Whether it is text of which (almost) every row has a value of its own, and too many to keep them."""
-        return self.n_dropped > 0 and self.n_distinct >= OWN * self.n_present
+    def reason_to_leave_out(self, n_rows: int) -> str | None:
+        """Why the column is not to be learned of so many rows with a label; None where it is."""
+        learned = self.cells.take(self.labels >= 0)
+        n_distinct = len(learned.categories.in_order.values) + self.n_dropped if self.shift is None else 2
+        declared = isinstance(learned, Categories) and learned.declared
+        if isinstance(learned, Categories) and not declared and (why := names_things(n_distinct, self.n_learned)):
+            return why
+        return numbers_rows(self.run) or (None if declared else is_constant(n_distinct, n_rows))
 
     @property
     def heaviest_cell(self) -> float:
@@ -92,6 +99,7 @@ class Summary:
     n_unlabelled: int
     weight: float  # of the rows with a label
     limits: np.ndarray | None = None  # of an array of codes: one more than the largest of every column
+    n_learned: int = 0  # rows with a label and a weight
     most: int = field(default=0, compare=False)
 
 
@@ -124,6 +132,7 @@ def summarize(X: Any, y: Any, sample_weight: Any = None, *, most: int, options: 
         int(np.count_nonzero(~known)),
         float(w[known].sum()),
         _limits(table),
+        int(np.count_nonzero(known & (w > 0))),
         most,
     )
 
@@ -148,7 +157,7 @@ def merge(parts: Sequence[Summary]) -> Summary:
     )
     limits = [part.limits for part in parts if part.limits is not None]
     sums: dict[str, Any] = {
-        name: sum(getattr(part, name) for part in parts) for name in ("n_rows", "n_unlabelled", "weight")
+        name: sum(getattr(part, name) for part in parts) for name in ("n_rows", "n_unlabelled", "weight", "n_learned")
     }
     return replace(first, columns=columns, classes=classes, limits=np.max(limits, axis=0) if limits else None, **sums)
 
@@ -156,20 +165,40 @@ def merge(parts: Sequence[Summary]) -> Summary:
 def learn_schema(summary: Summary, encoder: Encoder) -> Schema:
     """The schema that the encoder learns of the rows that were summed up."""
     rules = encoder.rules(summary.names)
-    return Schema(tuple(_learned(summary, i, rules) for i in range(len(summary.columns))))
+
+    if summary.limits is None:
+        columns = tuple(_as_numbers(seen, i, rules) for i, seen in enumerate(summary.columns))
+        summary = replace(summary, columns=columns)
+
+    def learn(i: int) -> Column | LeftOut:
+        own = summary.limits is None and may_leave_out(i, rules)
+        reason = summary.columns[i].reason_to_leave_out(summary.n_learned) if own else None
+        return LeftOut(summary.names[i], i, reason) if reason else _learned(summary, i, rules)
+
+    found = [learn(i) for i in range(len(summary.columns))]
+    return schema_of(found, lambda i: _learned(summary, i, rules))
+
+
+def _as_numbers(seen: ColumnSummary, i: int, rules: Rules) -> ColumnSummary:
+    """The column with numbers in place of text that is numbers throughout."""
+    cells = read_cells(seen.cells, i, rules) if seen.n_dropped == 0 else seen.cells
+    return seen if cells is seen.cells else replace(seen, cells=cells, run=None)
 
 
 def grow_schema(schema: Schema, summary: Summary, max_values: int) -> Schema:
     """A schema with the values of further rows that are new in open columns, as ``Encoder.update`` takes them in."""
     places = {name: i for i, name in enumerate(summary.names)}
     columns = []
-    for at, column in enumerate(schema.columns):
-        i = places[column.name] if summary.named else at
+    for at, column in zip(schema.places, schema.columns, strict=True):
+        i = places.get(column.name, -1) if summary.named else at
+        if i < 0:
+            columns.append(column)
+            continue
         known = codec(column)
         limit = None if summary.limits is None else int(summary.limits[i])
         cells = summary.columns[i].cells
         columns.append((known.grown(cells, max_values) if limit is None else known.with_limit(limit)).column)
-    return Schema(tuple(columns))
+    return schema.with_all(columns)
 
 
 # --- entries of a column --------------------------------------------------------------------------------------------
@@ -181,10 +210,18 @@ def _summed_up(cells: Cells, labels: np.ndarray, weights: np.ndarray, most: int)
         cells = Numbers(_plain_numbers(cells.values), cells.what)
     present = _present(cells)
     labels, weights = labels[present], weights[present]
+    known = labels >= 0
     seen = ColumnSummary(cells.take(present), labels, weights, n_present=len(labels))
+    seen = replace(seen, n_learned=int(np.count_nonzero(known)), run=_run(seen.cells.take(known)))
     if isinstance(seen.cells, Numbers) and len(np.unique(seen.cells.values[: 2 * most])) > most:
         return _in_cells(replace(seen, shift=0, high=seen.cells.values), most)  # spares an index of all of them
     return _limited(_grouped(seen), most)
+
+
+def _run(cells: Cells) -> Run | None:
+    """Enough to tell whether whole numbers are row numbers."""
+    plain = isinstance(cells, Numbers) and not cells.what.startswith(("dates", "times"))
+    return Run.of(cells.whole) if isinstance(cells, Numbers) and plain and cells.whole is not None else None
 
 
 def _present(cells: Cells) -> np.ndarray | slice:
@@ -241,11 +278,13 @@ def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _merged(parts: list[ColumnSummary], most: int) -> ColumnSummary:
     """One column of several parts."""
+    run = _whole_run(parts)
     parts = _of_one_kind(parts)
     labels, weights = (np.concatenate([getattr(part, name) for part in parts]) for name in ("labels", "weights"))
     sums: dict[str, Any] = {
-        name: sum(getattr(part, name) for part in parts) for name in ("n_present", "n_dropped", "lost")
+        name: sum(getattr(part, name) for part in parts) for name in ("n_present", "n_learned", "n_dropped", "lost")
     }
+    sums["run"] = run
     if isinstance(parts[0].cells, Categories):
         cells: Cells = _joined([part.cells for part in parts if isinstance(part.cells, Categories)])
         return _limited(_grouped(ColumnSummary(cells, labels, weights, **sums)), most)
@@ -256,6 +295,13 @@ def _merged(parts: list[ColumnSummary], most: int) -> ColumnSummary:
     high = np.concatenate([part.cells.values if part.high is None else part.high for part in parts])
     shift = max(part.shift or 0 for part in parts)
     return _in_cells(ColumnSummary(Numbers(low, what), labels, weights, shift, high, **sums), most)
+
+
+def _whole_run(parts: list[ColumnSummary]) -> Run | None:
+    """What is known of whole numbers in all parts; None where a part has other cells."""
+    runs = [part.run for part in parts if part.n_learned]
+    known = [run for run in runs if run is not None]
+    return reduce(add, known) if known and len(known) == len(runs) else None
 
 
 def _of_one_kind(parts: list[ColumnSummary]) -> list[ColumnSummary]:
@@ -412,8 +458,6 @@ def _learned(summary: Summary, i: int, rules: Rules) -> Column:
     name, seen = summary.names[i], summary.columns[i]
     if summary.limits is not None and rules.requested.get(i, "categorical") == "categorical":
         return Column(name, "codes", n_codes=int(summary.limits[i]), reason="an array of codes")
-    if seen.names_things:
-        return Column(name, "categorical", closed=True, reason="text with a value of its own in almost every row")
     known = seen.labels >= 0
     labels, weights = seen.labels[known], seen.weights[known]
     if seen.shift is not None:

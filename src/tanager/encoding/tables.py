@@ -114,6 +114,14 @@ def read_table(X: Any) -> Table:
     return _from_rows(list(X))
 
 
+def row_of_frame(row: Any) -> Any:
+    """A row of a pandas frame, such as ``X.iloc[0]``: a dict where it names its cells, else a list; others as is."""
+    if not frames.is_pandas(row) or row.ndim != 1 or not hasattr(row, "items"):
+        return row
+    named = all(isinstance(name, str) for name in row.index)
+    return dict(row.items()) if named else row.tolist()
+
+
 def frame_names(X: Any) -> list[str] | None:
     """The names of the columns of a frame (pandas, polars, Arrow) where all of them are text; None for other tables."""
     if frames.is_pandas(X) and X.ndim == 2:

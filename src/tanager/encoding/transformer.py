@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from tanager.encoding.labels import encode_labels
+from tanager.encoding.policy import tell_left_out
 from tanager.encoding.schema import Schema
 from tanager.encoding.tables import frame_names, read_table
 from tanager.encoding.typing import LabelsLike, TableLike, WeightsLike
@@ -36,6 +37,11 @@ class TableTransformer(Transformer):
     @property
     def knows_columns(self) -> bool:
         """Whether there is a schema."""
+        raise NotImplementedError
+
+    @property
+    def given(self) -> bool:
+        """Whether it was given beforehand."""
         raise NotImplementedError
 
     def learn(
@@ -86,6 +92,8 @@ class TableTransformer(Transformer):
             raise DataError("every sample weight is zero; at least one row must count.")
         self.learn(table, labels, weights, n_classes)
         self._note_names(X)
+        if not self.given:
+            tell_left_out(self.schema)
         return self
 
     def _note_names(self, X: Any) -> None:
@@ -135,7 +143,7 @@ class TableTransformer(Transformer):
         return self.fit(X, y, sample_weight).transform(X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | np.ndarray | None = None) -> np.ndarray:
-        """The names of the columns that come out, which are those that went in.
+        """The names of the columns that come out: those that went in, without those that are left out.
 
         Parameters
         ----------
@@ -153,18 +161,19 @@ class TableTransformer(Transformer):
         given = np.asarray(input_features, dtype=object)
         if "feature_names_in_" in self.__dict__ and given.tolist() != self.feature_names_in_.tolist():
             raise DataError("input_features is not equal to feature_names_in_. Leave it out: the names are known.")
-        if len(given) != len(known):
+        width = self.schema.width
+        if len(given) != width:
             raise DataError(
-                f"input_features should have length equal to number of features ({len(known)}), got {len(given)}"
+                f"input_features should have length equal to number of features ({width}), got {len(given)}"
             )
-        return given
+        return given[list(self.schema.places)]
 
     @property
     def n_features_in_(self) -> int:
         """The number of columns; there once they are known."""
         if not self.knows_columns:
             raise AttributeError(f"{type(self).__name__} has learned no columns yet. Call fit first.")
-        return len(self.schema)
+        return self.schema.width
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.knows_columns

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from datetime import datetime
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from tanager.encoding.frames import is_arrow, is_pandas
-from tanager.errors import DataError, is_number
+from tanager.errors import DataError, is_number, warn_user
 
 
 def one_dimensional(y: Any) -> Any:
@@ -23,11 +22,10 @@ def one_dimensional(y: Any) -> Any:
     if n_dimensions == 2 and np.shape(y)[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
+        warn_user(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
             DataConversionWarning,
-            stacklevel=4,
         )
         return np.asarray(y).ravel()
     if n_dimensions != 1:

@@ -197,7 +197,7 @@ class LeftOutNetworks:
         table, labels = read_table(X), one_dimensional(y)
         check_lengths(table.n_rows, labels)
         codes_of_labels, classes = encode_labels(labels)
-        encoder = Encoder(**encoder_options)
+        encoder = Encoder(**{"keep": "all", **encoder_options})  # all columns are variables
         codes = encoder.learn_and_encode(table, codes_of_labels, None, len(classes))
         name = target or column_name(y) or "class"
         return cls(

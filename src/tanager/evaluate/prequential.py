@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tanager.errors import DataError, DataWarning, Interrupted, OptionError
+from tanager.errors import DataError, DataWarning, Interrupted, OptionError, warn_user
 from tanager.evaluate.adapters import StreamRows, adapter_for
 from tanager.evaluate.baselines import BASELINES, BaselineRun
 from tanager.evaluate.label_delay import ArrivedLabels, DelayedLabels
@@ -308,11 +307,10 @@ def _warn_of_delay(models: Mapping[str, Any], delay: int) -> None:
     for name, model in models.items():
         if getattr(model, "lag", 0) and getattr(model, "delay", delay) != delay:
             kind = type(model).__name__
-            warnings.warn(
+            warn_user(
                 f"{name} learns rows as if labels came {model.delay} rows late, and here they come {delay} rows late. "
                 f"Give {kind}(lag={model.lag}, delay={delay}).",
                 DataWarning,
-                stacklevel=4,
             )
 
 

@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tanager.encoding import encode_labels, encode_more_labels
+from tanager.encoding import Encoder, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows as count_rows
 from tanager.encoding.chunks import take_rows
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.validation import check_lengths, one_dimensional, refuse_fractions
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.formats import open_table
-from tanager.files.learn import as_labels, feature_columns, own_values, take_options
+from tanager.files.learn import as_labels, feature_columns, take_options
 from tanager.files.source import Source, rechunk
-from tanager.learning.counts_classifier import CountsClassifier
 
 
 class Labels(NamedTuple):
@@ -209,13 +208,9 @@ def _from_file(source: Source, options: StreamOptions, models: Iterable[Any]) ->
         first = next(tables, None)
         if first is None:
             return
-        own = own_values(first, columns, CountsClassifier())
-        reader.dropped |= dict.fromkeys(own, "every row has its own value")
-        kept = [name for name in columns if name not in own]
-        if not kept:
-            raise DataError(
-                f"{source.name}: no column is left to learn from; {own[0]!r} has a different value in every row."
-            )
+        own = _left_out_by_all(models, first.select(columns))
+        reader.dropped |= own
+        reader.names = kept = [name for name in columns if name not in own]
         for table in _up_to(chain([first], tables), options.n_rows):
             read += table.num_rows
             labels = _labels(as_labels(table[target], target))
@@ -227,6 +222,19 @@ def _from_file(source: Source, options: StreamOptions, models: Iterable[Any]) ->
 
     reader.blocks, reader.done = blocks, done
     return reader
+
+
+def _left_out_by_all(models: Iterable[Any], first: Any) -> dict[str, str]:
+    """Columns that none of the models would learn, by the first rows of a stream, and why."""
+    fresh = [model for model in models if not hasattr(model, "encoder_")]
+    inner = [model if hasattr(model, "schema") else getattr(model, "model", None) for model in fresh]
+    encoders = [
+        Encoder(**model.encoder_options()) for model in inner if model is not None and hasattr(model, "encoder_options")
+    ]
+    encoders = encoders or [Encoder()]
+    found = [{gone.name: gone.reason for gone in encoder.leaves_out(first, stream=True)} for encoder in encoders]
+    known = {name for model in models if hasattr(model, "encoder_") for name in model.encoder_.schema.names}
+    return {name: why for name, why in found[0].items() if name not in known and all(name in own for own in found)}
 
 
 def _at_most(known: int | None, limit: int | None) -> int | None:

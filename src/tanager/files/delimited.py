@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from tanager.delimiters import DELIMITERS, sniff_delimiter
@@ -35,6 +36,7 @@ SAMPLE_BYTES = 4_000_000  # from which the kinds of columns are decided
 LONGEST = 64_000_000  # bytes of a line; a quote that is never closed must not make a line of the whole file
 BOM = b"\xef\xbb\xbf"
 HEXADECIMAL = re.compile(rb"0[xX]")
+CODES = re.compile(rb"(?<![0-9.])0[0-9]|[0-9]{16}")  # a leading zero, or a number that a float may round
 
 
 class Parsed(NamedTuple):
@@ -205,7 +207,15 @@ class Delimited(Source):
         numbers = [field.name for field in schema if _is_number(field.type)]
         if HEXADECIMAL.search(block):
             numbers = [name for name in numbers if self._holds_numbers(block, name)]
+        if CODES.search(block):
+            numbers = [name for name in numbers if not self._holds_codes(block, name)]
         return {name: NUMBER if name in numbers else TEXT for name in self.columns}
+
+    def _holds_codes(self, block: bytes, name: str) -> bool:
+        """Whether a whole number has a leading zero, as zip codes have, or is too large for a float to be exact."""
+        cells = pc.unique(self._parse(block, {name: pa.string()}, skip_bad=True)[name]).drop_null()
+        whole = cells.filter(pc.match_substring_regex(cells, r"^\s*[-+]?[0-9]+\s*$")).to_pylist()
+        return any(re.match(r"\s*[-+]?0[0-9]", text) or abs(int(text)) > 2**53 for text in whole)
 
     def _holds_numbers(self, block: bytes, name: str) -> bool:
         """Whether all cells of a column are numbers with and without a fraction; 0x10 is taken for the latter alone."""

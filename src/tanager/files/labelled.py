@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tanager.encoding import Encoder
 from tanager.errors import DataError
-from tanager.files.learn import _no_nan, _refuse_one_class, as_labels, feature_columns, own_values
+from tanager.files.learn import _no_nan, _refuse_one_class, as_labels, feature_columns
 from tanager.files.source import Source
-from tanager.learning.counts_classifier import CountsClassifier
 
 
 class LabelledTable(NamedTuple):
@@ -28,10 +28,14 @@ def read_labelled(
     target: str,
     *,
     drop: Iterable[str] = (),
-    categorical: Any = None,
     max_cells: int | None = None,
+    **kinds: Any,
 ) -> LabelledTable:
-    """All labelled rows of a file, with the columns that ``learn`` would use; ``max_cells`` as in ``Source.read``."""
+    """All labelled rows of a file, with the columns that ``learn`` would use; ``max_cells`` as in ``Source.read``.
+
+    Columns that ``fit`` leaves out are dropped, but for those that ``kinds`` name: options of an ``Encoder`` such as
+    ``keep`` and ``categorical``.
+    """
     drop = list(drop)
     columns = feature_columns(source, target, drop)
     table = source.read([*columns, target], max_cells=max_cells)
@@ -39,14 +43,18 @@ def read_labelled(
     if table.num_rows == 0:
         raise DataError(f"{source.name}: no row has a label in column {target!r}. At least one row needs a class.")
     _refuse_one_class(source, target, table[target])
-    own = own_values(table, columns, CountsClassifier(categorical=categorical))
-    dropped = dict.fromkeys(drop, "asked for") | dict.fromkeys(own, "every row has its own value")
+    own = {gone.name: gone.reason for gone in Encoder(**_declared(source, kinds)).leaves_out(table.select(columns))}
+    dropped = dict.fromkeys(drop, "asked for") | own
     X = table.select([name for name in columns if name not in own])
-    if not X.num_columns:
-        raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
     options = {
         kind: kept
         for kind, names in source.options.items()
         if (kept := [name for name in names if name in X.column_names])
     }
     return LabelledTable(X, as_labels(table[target], target), options, dropped)
+
+
+def _declared(source: Source, kinds: dict[str, Any]) -> dict[str, Any]:
+    """Options of an encoder: kinds that the file declares, where none are given."""
+    given = {kind: names for kind, names in kinds.items() if names}
+    return given if {"categorical", "numeric"} & set(given) else {**source.options, **given}

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.classifiers.aode import AODE
+from tanager.encoding.policy import tell_left_out
 from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.even_rows import EvenRows
@@ -31,9 +32,7 @@ WHOLE = 20_000_000  # cells of a table that is read whole
 SAMPLE = 120_000  # rows that kinds and cut points of a larger one come from
 LEFT_OUT = 200_000  # most rows that are left out in turn
 FOLDS = 5  # where leaving out single rows would flatter
-FEW = 20  # rows below which nothing is said about values that never come twice
 CHUNK: int | None = None  # rows; None takes blocks as they are read, whose text has one dictionary each
-OWN = 0.95  # a text column with so many values per row holds names
 
 Progress = Callable[[int, float | None], object]
 
@@ -90,7 +89,7 @@ def learn(
     target : str
         The column with the classes.
     drop : names of columns
-        Not to be learned. Text columns in which every row has its own value are dropped too.
+        Not to be learned. Columns that ``fit`` leaves out of any table are dropped too, and the reason is told.
     times : str, default=None
         The column that says when a row happened, for models that forget by time. It is not learned.
     progress : callable, default=None
@@ -118,11 +117,6 @@ def learn(
     if not head:
         raise DataError(f"{source.name}: no row has a label in column {target!r}. At least one row needs a class.")
     sample = pa.concat_tables(head) if ended else _sample(source, head, columns, target)
-    own = own_values(sample, columns, model)
-    dropped = dict.fromkeys(drop, "asked for") | dict.fromkeys(own, "every row has its own value")
-    columns = [name for name in columns if name not in own]
-    if not columns:
-        raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
     leave_one_out = leave_one_out and model.can_leave_out
     kept, runs = EvenRows(LEFT_OUT if leave_one_out else 0), LabelRuns()
     if ended:
@@ -142,7 +136,11 @@ def learn(
             runs.add(*_codes(chunk[target]))
         _refuse_one_class(source, target, pa.array(model.classes_))
         model.check_learned()
-    missing = {name: n for name, n in rows.missing.items() if n and name in columns}
+    schema = model.encoder_.schema
+    if not schema.left_out:  # what is left out is in the report
+        tell_left_out(schema)
+    dropped = dict.fromkeys(drop, "asked for") | {gone.name: gone.reason for gone in schema.left_out}
+    missing = {name: n for name, n in rows.missing.items() if n and name in schema}
     if not leave_one_out:
         left_out = None
     elif model.flatters_left_out:
@@ -204,7 +202,7 @@ def _change(model: Any, source: Source, times: str | None, progress: Progress | 
             f"this {type(model).__name__} does not know the name of its target column. "
             "Learn it from a file, or set model.target_name_."
         )
-    names = list(model.encoder_.schema.names)
+    names = source.columns_of(model)
     _time_column(source, times)
     rows = _Reading(source.match(model), names, target, progress, times)
     work = copy.deepcopy(model)
@@ -281,7 +279,7 @@ def take_options(model: Any, source: Source, columns: list[str]) -> None:
         ordered = set(getattr(model, "ordinal", None) or ())
         declared = {kind: [name for name in names if name not in ordered] for kind, names in source.options.items()}
         model.set_params(**{kind: names for kind, names in declared.items() if names})
-    for option in ("categorical", "numeric"):
+    for option in ("categorical", "numeric", "keep"):
         given = getattr(model, option)
         if isinstance(given, list | tuple):
             gone = set(source.columns) - set(columns)
@@ -321,25 +319,6 @@ def _sample(source: Source, head: list[pa.Table], columns: list[str], target: st
         return sample.filter(pc.is_valid(_no_nan(sample[target])))
     first = pa.concat_tables(head)
     return every(first, max(1, first.num_rows // SAMPLE))
-
-
-def own_values(table: pa.Table, columns: list[str], model: Any) -> list[str]:
-    """Text columns in which (almost) every row has a value of its own: names and numbers of things."""
-    model = _with_columns(model)
-    asked = model.categorical if isinstance(model.categorical, list | tuple) else ()
-    if model.schema is not None or model.categorical == "all":
-        return []
-    return [name for name in columns if name not in asked and _all_distinct(table[name], table.field(name))]
-
-
-def _all_distinct(column: pa.ChunkedArray, field: pa.Field) -> bool:
-    if not pa.types.is_dictionary(column.type) or not field.metadata:
-        return False
-    n = len(column) - column.null_count
-    most = max((len(chunk.dictionary) for chunk in column.chunks), default=0)
-    if n < FEW or most * column.num_chunks < OWN * n:  # no need to look
-        return False
-    return int(pc.count_distinct(column.cast(column.type.value_type)).as_py()) >= OWN * n
 
 
 def _refuse_one_class(source: Source, target: str, labels: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tanager.encoding.frames import OPEN
+from tanager.encoding.matching import there
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
@@ -106,6 +107,10 @@ class Source:
             kinds[model.target_name_] = _kind_of_values(model.classes_.tolist())
         self.kinds |= {name: kind for name, kind in kinds.items() if kind is not None and name in self.columns}
         return self
+
+    def columns_of(self, model: Any) -> list[str]:
+        """The columns of a fitted model that the file has; the others are missing values. None of them is an error."""
+        return there(self.columns, model.encoder_.schema, "the model", self.name)
 
     def _wanted(self, columns: Iterable[str] | None) -> list[str]:
         wanted = list(self.columns if columns is None else columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from tanager.errors import (
     check_number,
     check_option,
     is_number,
+    warn_user,
 )
 from tanager.learning.classifier import check_row
 from tanager.learning.counts_classifier import CountsClassifier
@@ -312,12 +312,11 @@ class AnytimeClassifier(CountsClassifier):
             n_all = len(self.members_of(len(schema)))
             self._told_of_space = True
             what = "super-parents" if self.order == 2 else "pairs of super-parents"
-            warnings.warn(
+            warn_user(
                 f"{len(self._kept):,} of {n_all:,} {what} fit into the memory of "
                 f"max_memory={self.max_memory!r}; the others are left out (members_ names those that are kept). Raise "
                 "max_memory, or use fewer bins or columns, to keep all.",
                 DataWarning,
-                stacklevel=7,
             )
 
     # --- learning -----------------------------------------------------------------------------------------------
@@ -537,6 +536,7 @@ class AnytimeClassifier(CountsClassifier):
         """
         found = self.answer(X, budget, members)
         self._last_members[:] = [found.members]
+        self._tell_unseen()
         return found.proba
 
     def predict(self, X: TableLike, budget: float | None = None, members: int | None = None) -> np.ndarray:
@@ -581,7 +581,7 @@ class AnytimeClassifier(CountsClassifier):
         budget, members = self._limits(budget, members)
         if budget is None and members is None:
             return super().predict_proba_one(row)  # the short cut; members are not counted there
-        check_row(row, "predict_proba_one")
+        row = check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)[None, :]

@@ -92,13 +92,13 @@ def nearest_changes(
     >>> nearest_changes(model, {"sky": "rain", "wind": "no"}, fixed=["sky"])
     []
     """
-    check_row(row, "nearest_changes")
+    row = check_row(row, "nearest_changes")
     check_whole("max_columns", max_columns, 1)
     check_whole("max_rows", max_rows, 1, or_none=True)
     before = np.asarray(model.predict_proba([dict(row)]))
     answer = model.decide(before).tolist()[0]
     _check_wanted(model, answer, wanted)
-    known = model.encoder_.schema.name_set
+    known = frozenset(model.encoder_.schema.names)
     allowed = (known if columns is None else _checked("columns", columns, known)) - _checked("fixed", fixed, known)
     grid = _Grid.of(model, row, allowed, _checked_costs(costs, known))
     for cost, sets in grid.by_cost(max_columns, MAX_ROWS if max_rows is None else max_rows):

@@ -8,7 +8,6 @@ learns rows (``_count``) and how it scores them (``_scores``).
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
@@ -19,7 +18,8 @@ from tanager.counts.align import as_label_array, class_map, sort_labels, union_l
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.kinds import settled
-from tanager.encoding.tables import Table, frame_names, read_table
+from tanager.encoding.policy import may_name_things, tell_left_out
+from tanager.encoding.tables import Table, frame_names, read_table, row_of_frame
 from tanager.encoding.typing import Columns, Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import (
     check_lengths,
@@ -30,7 +30,7 @@ from tanager.encoding.validation import (
     refuse_fractions,
 )
 from tanager.encoding.values import is_missing
-from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch, counted_from
+from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, counted_from, warn_user
 from tanager.estimator import Estimator, shows_text
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.display import model_html
@@ -51,7 +51,7 @@ class Classifier(TakesTurns, Estimator):
     """A classifier that takes any table, as a whole or as a stream.
 
     Subclasses are keyword dataclasses and have at least these options: ``cost_matrix``, ``categorical``, ``numeric``,
-    ``max_values``, ``schema``, ``warm_up`` and ``n_jobs``.
+    ``keep``, ``max_values``, ``schema``, ``warm_up`` and ``n_jobs``.
 
     Threads may share a model: see ``tanager.learning.turns``.
     """
@@ -61,6 +61,7 @@ class Classifier(TakesTurns, Estimator):
     cost_matrix: ArrayLike | None
     categorical: Columns | str | None
     numeric: Columns | None
+    keep: Columns | str | None
     max_values: int
     schema: Schema | None
     warm_up: int
@@ -132,6 +133,17 @@ class Classifier(TakesTurns, Estimator):
     def knows_columns(self) -> bool:
         """Whether there is an encoder; its cut points may be provisional."""
         return "encoder_" in self.__dict__
+
+    @property
+    def schema_(self) -> Schema:
+        """What was decided about the columns of the table, and which of them are left out.
+
+        It can be printed, changed (``change``, ``without``), saved, and given to another model with ``schema=``.
+        """
+        self.check_started()
+        if not self.has_learned:
+            raise DataError(f"{type(self).__name__} knows no columns yet. Call fit or partial_fit with rows first.")
+        return self.encoder_.schema
 
     @property
     def columns_fixed(self) -> bool:
@@ -236,7 +248,10 @@ class Classifier(TakesTurns, Estimator):
         MemoryBudgetError
             Where the counts would take more than ``max_memory``.
         """
-        return self._fit(X, y, sample_weight, times)
+        self._fit(X, y, sample_weight, times)
+        if self.schema is None:
+            tell_left_out(self.encoder_.schema)
+        return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, times: Any, target: str | None = None) -> Self:
         self.start(target=target)
@@ -261,7 +276,7 @@ class Classifier(TakesTurns, Estimator):
         table = self.validate_table(X, reset=True)
         labels, classes = self.label_codes(one_dimensional(y))
         self.add_classes(classes)
-        self._start_encoder(Batch(table, labels))
+        self._start_encoder(Batch(table, labels), stream=True)
         self.note_columns()
         return self
 
@@ -279,7 +294,7 @@ class Classifier(TakesTurns, Estimator):
         self._start_model()
         self.note_columns()
         if named:
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
+            self.feature_names_in_ = np.array(schema.table_names, dtype=object)
         return self
 
     def read_again_by(self, read: Callable[[], Iterable[tuple[Any, Any]]]) -> None:
@@ -363,7 +378,7 @@ class Classifier(TakesTurns, Estimator):
         """Rows without a label teach nothing, unless a subclass knows better."""
         if n:
             these = "1 row has no label and is" if n == 1 else f"{n:,} rows have no label and are"
-            warnings.warn(f"{these} left out.", DataWarning, stacklevel=5)
+            warn_user(f"{these} left out.")
 
     def validate_table(self, X: Any, *, reset: bool) -> Table:
         """The table, sound in itself. Number and names of its columns are noted (``reset``) or checked."""
@@ -380,21 +395,15 @@ class Classifier(TakesTurns, Estimator):
         return table
 
     def _check_columns(self, names: list[str] | None, n_columns: int) -> None:
-        """Refuse other columns than those that were learned, in words that scikit-learn's checks prescribe."""
+        """Refuse an array of another width, in words that scikit-learn's checks prescribe; names are matched later."""
         name = type(self).__name__
         known: np.ndarray | None = self.__dict__.get("feature_names_in_")
-        if names is None and known is not None:
-            warnings.warn(
-                f"X does not have valid feature names, but {name} was fitted with feature names",
-                UserWarning,
-                stacklevel=5,
-            )
-        elif names is not None and known is None:
-            warnings.warn(
-                f"X has feature names, but {name} was fitted without feature names", UserWarning, stacklevel=5
-            )
-        elif names is not None and known is not None and names != known.tolist():
-            raise SchemaMismatch(_other_names(names, known.tolist()))
+        if names is not None and known is not None:
+            return
+        if known is not None:
+            warn_user(f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning)
+        elif names is not None:
+            warn_user(f"X has feature names, but {name} was fitted without feature names", UserWarning)
         n_expected = self.__dict__.get("n_features_in_", n_columns)
         if n_columns != n_expected:
             raise SchemaMismatch(f"X has {n_columns} features, but {name} is expecting {n_expected} features as input.")
@@ -402,7 +411,7 @@ class Classifier(TakesTurns, Estimator):
     def note_columns(self) -> None:
         """Keep scikit-learn's number of columns up to date."""
         if self.knows_columns:
-            self.n_features_in_ = len(self.encoder_.schema.names)
+            self.n_features_in_ = self.encoder_.schema.width
 
     # --- classes ------------------------------------------------------------------------------------------------
 
@@ -455,17 +464,19 @@ class Classifier(TakesTurns, Estimator):
 
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; see ``Encoder``."""
-        return {name: getattr(self, name) for name in ("categorical", "numeric", "max_values", "schema")}
+        return {name: getattr(self, name) for name in ("categorical", "numeric", "keep", "max_values", "schema")}
 
-    def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
-        """Learn the schema from these rows, which may be the first of a stream, and make an empty model for it."""
+    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
+        """Learn the schema from these rows, and make an empty model for it.
+
+        ``stream``: more rows will come. ``first``: and these rows fix the cut points for all of them.
+        """
         self.encoder_ = Encoder(**self.encoder_options())
         codes = read_table(batch.X).codes
         if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
             batch = Batch(codes, batch.labels, batch.weights).part(0, _SAMPLE)
-        self.encoder_.learn(
-            batch.X, batch.labels, batch.weights, len(self.classes_), first=first and self._cuts_numbers()
-        )
+        first = first and self._cuts_numbers()
+        self.encoder_.learn(batch.X, batch.labels, batch.weights, len(self.classes_), first=first, stream=stream)
         self._start_model()
 
     def _cuts_numbers(self) -> bool:
@@ -474,22 +485,41 @@ class Classifier(TakesTurns, Estimator):
 
     def _warm_up_with(self, batch: Batch, classes: np.ndarray) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
+        if self._warm_up is not None and not rows_of_dicts(batch.X):
+            X = self._warm_up.aligned(batch.X, type(self).__name__)
+            batch = Batch(X, batch.labels, batch.weights, batch.times)
         table = read_table(batch.X)
         for i in range(table.n_columns):
             table.column(i)  # refuses cells that cannot be used while they are not yet kept
         self.add_classes(classes)
         warm = self._warm_up = self._warm_up or WarmUp()
+        before = warm.n_rows
         warm.append(batch)
-        first = warm.n_rows == table.n_rows
-        if warm.n_rows >= self.warm_up:
-            self._end_warm_up(self.warm_up)
-        elif self.schema is not None or (first and self._nothing_to_cut(batch)):
-            self._end_warm_up(warm.n_rows)
+        fixed_by = self._fixed_by(warm, before)
+        if fixed_by is not None:
+            self._end_warm_up(fixed_by)
+
+    def _fixed_by(self, warm: WarmUp, before: int) -> int | None:
+        """How many first rows fix the columns; None where more are needed. ``before`` of them did not.
+
+        It is looked at where rows have doubled, so that chunks and single rows are treated alike.
+        """
+        if self.schema is not None:
+            return warm.n_rows
+        most = min(warm.n_rows, self.warm_up)
+        stages = (1 << k for k in range(before.bit_length(), most.bit_length()))
+        early = next((n for n in stages if n < self.warm_up and self._nothing_to_cut(warm.batch.part(0, n))), None)
+        return self.warm_up if early is None and warm.n_rows >= self.warm_up else early
 
     def _nothing_to_cut(self, batch: Batch) -> bool:
-        """Whether these rows hold no numbers to cut, so that nothing needs to wait."""
-        trial = Encoder(**self.encoder_options()).learn(batch.X, batch.labels, batch.weights, len(self.classes_))
-        return all(settled(column) for column in trial.schema.columns)
+        """Whether these rows hold no numbers to cut, and no text that may be ids, so that nothing needs to wait."""
+        table = read_table(batch.X)
+        trial = Encoder(**self.encoder_options())
+        trial.learn(table, batch.labels, batch.weights, len(self.classes_), stream=True)
+        if not all(settled(column) for column in trial.schema.columns):
+            return False
+        rules = trial.rules(table.names or [f"x{i}" for i in range(table.n_columns)])
+        return not any(may_name_things(table.column(i), i, rules) for i in range(table.n_columns))
 
     def _end_warm_up(self, n_first: int) -> None:
         """Fix the columns by the first rows, and count all rows of the warm-up."""
@@ -497,7 +527,9 @@ class Classifier(TakesTurns, Estimator):
         assert warm is not None
         self._count_from_start(warm, n_first, last=True)
         self._columns_fixed_by(warm.batch)
-        if self._stays_uncut():
+        if self.schema is None:
+            tell_left_out(self.encoder_.schema)
+        if self.schema is None and self._stays_uncut():
             warn_of_useless(self.encoder_.schema, getattr(self, "bins", None), min(n_first, warm.n_rows))
 
     def _stays_uncut(self) -> bool:
@@ -514,7 +546,7 @@ class Classifier(TakesTurns, Estimator):
             first = batch.part(0, n_first)
         else:  # no further row may bring a column, so that all are read once
             batch = first = Batch(read_table(batch.X), batch.labels, batch.weights, batch.times)
-        self._start_encoder(first, first=last)
+        self._start_encoder(first, first=last, stream=True)
         self._count(batch)
 
     def count_warm_up(self) -> None:
@@ -536,7 +568,7 @@ class Classifier(TakesTurns, Estimator):
             return None
         if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
             return None
-        if not self.knows_columns or not self.encoder_.schema.name_set.issuperset(row):
+        if not self.knows_columns or not self.encoder_.schema.known_names.issuperset(row):
             return None
         codes, label = self.encoder_.quick_row(row), self.code_of(y)
         return None if codes is None or label is None else (codes, label)
@@ -561,7 +593,13 @@ class Classifier(TakesTurns, Estimator):
         array of shape (n_rows, n_classes)
             Probabilities that add up to 1 in every row.
         """
-        return self._scores(X, log_joint=False)
+        scores = self._scores(X, log_joint=False)
+        self._tell_unseen()
+        return scores
+
+    def _tell_unseen(self) -> None:
+        """A word about values that training never had, once for each column."""
+        self.encoder_.unseen_values.tell(getattr(self, "unseen", "ignore"))
 
     def probabilities(self, X: TableLike, **options: Any) -> Any:
         """``predict_proba`` with labels: a column for each class, and the rows of X.
@@ -627,7 +665,9 @@ class Classifier(TakesTurns, Estimator):
         array of shape (n_rows, n_classes)
             Natural logs, with a column for each of ``classes_``.
         """
-        return self._scores(X, log_joint=True)
+        scores = self._scores(X, log_joint=True)
+        self._tell_unseen()
+        return scores
 
     def predict(self, X: TableLike) -> np.ndarray:
         """The most probable class of every row, or with a cost matrix the class of least expected loss.
@@ -694,7 +734,7 @@ class Classifier(TakesTurns, Estimator):
         self
             The model itself.
         """
-        check_row(row, "learn_one")
+        row = check_row(row, "learn_one")
         if is_missing(y):
             return self
         weights = None if sample_weight == 1.0 else np.array([sample_weight])
@@ -713,7 +753,7 @@ class Classifier(TakesTurns, Estimator):
         dict of label to float
             The probability of each class.
         """
-        check_row(row, "predict_proba_one")
+        row = check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
         return dict(zip(self.class_codes, self.stream_proba([row])[0].tolist(), strict=True))
@@ -941,24 +981,11 @@ def as_labels(y: Any) -> np.ndarray:
     return as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
 
 
-def check_row(row: Any, place: str) -> None:
-    """Refuse a row that is not a dict."""
-    if type(row) is not dict and not isinstance(row, Mapping):
+def check_row(row: Any, place: str) -> Mapping[str, Any]:
+    """A row as a dict; a row of a pandas frame (``X.iloc[0]``) is one, too, and anything else is refused."""
+    if type(row) is dict or isinstance(row, Mapping):
+        return row
+    named = row_of_frame(row)
+    if not isinstance(named, Mapping):
         raise DataError(f"{place} takes a dict of column names and values, got {type(row).__name__}.")
-
-
-def _other_names(names: list[str], known: list[str]) -> str:
-    """How the names of columns differ from those that were learned."""
-    new, gone = sorted(set(names) - set(known)), sorted(set(known) - set(names))
-    lines = ["The feature names should match those that were passed during fit."]
-    if new:
-        lines += ["Feature names unseen at fit time:", *_first_few(new)]
-    if gone:
-        lines += ["Feature names seen at fit time, yet now missing:", *_first_few(gone)]
-    if not new and not gone:
-        lines += ["Feature names must be in the same order as they were in fit."]
-    return "\n".join(lines)
-
-
-def _first_few(names: list[str], most: int = 5) -> list[str]:
-    return [f"- {name}" for name in names[:most]] + ["- ..."] * (len(names) > most)
+    return named

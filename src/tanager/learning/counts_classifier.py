@@ -99,6 +99,7 @@ class CountsClassifier(Classifier):
     categorical: Columns | str | None = None
     ordinal: Order | None = None
     numeric: Columns | None = None
+    keep: Columns | str | None = None
     max_values: int = 1000
     schema: Schema | None = None
     decay: float | str | timedelta | Decay | None = None
@@ -202,7 +203,7 @@ class CountsClassifier(Classifier):
         table = super().validate_table(X, reset=reset)
         if reset and self.n_warm_up_rows == 0:
             names = table.names or [f"x{i}" for i in range(table.n_columns)]
-            check_named(getattr(self, "gaussian", False), names if self.schema is None else self.schema.names)
+            check_named(getattr(self, "gaussian", False), names if self.schema is None else self.schema.table_names)
         return table
 
     def check_options(self) -> None:
@@ -442,8 +443,8 @@ class CountsClassifier(Classifier):
     def _stays_uncut(self) -> bool:
         return self._recutting is None and not self.reads_numbers
 
-    def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
-        super()._start_encoder(batch, first=first)
+    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
+        super()._start_encoder(batch, first=first, stream=stream)
         schema = self.encoder_.schema
         uncut = {i: self._not_cut_late(c) for i, c in enumerate(schema.columns) if c.cut_after}
         changed = {i: column for i, column in uncut.items() if column is not None}
@@ -718,7 +719,7 @@ class CountsClassifier(Classifier):
         self._columns_added(len(new), wider)
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
-            self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
+            self.feature_names_in_ = np.array(self.encoder_.schema.table_names, dtype=object)
 
     def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
         """What was learned makes room for new columns."""
@@ -813,7 +814,7 @@ class CountsClassifier(Classifier):
         self
             The model itself.
         """
-        check_row(row, "learn_one")
+        row = check_row(row, "learn_one")
         self.check_teachable()
         if self._contest is not None:
             return super().learn_one(row, y, sample_weight, time)
@@ -1349,9 +1350,10 @@ class CountsClassifier(Classifier):
             raise SchemaMismatch('unseen="smooth" needs counts with a spare slot. Count with spare=1.')
         model._remember(counts)
         model._learned.rows = None  # counts do not hold them
-        model.n_features_in_ = counts.n_features
-        if counts.schema.names != tuple(f"x{i}" for i in range(counts.n_features)):
-            model.feature_names_in_ = np.array(counts.schema.names, dtype=object)
+        model.note_columns()
+        names = counts.schema.table_names
+        if names != tuple(f"x{i}" for i in range(len(names))):
+            model.feature_names_in_ = np.array(names, dtype=object)
         model._answers(fresh=True)
         return model
 

@@ -109,7 +109,7 @@ def _advanced(memory: Memory, now: float) -> Memory:
 def _union(ours: JointCounts, theirs: JointCounts) -> tuple[Schema, np.ndarray]:
     places = ours.places_of(theirs)
     pairs = zip(ours.schema.columns, (theirs.schema.columns[i] for i in places), strict=True)
-    return Schema(tuple(union_column(*pair) for pair in pairs)), union_labels(ours.classes, theirs.classes)
+    return ours.schema.with_all(union_column(*pair) for pair in pairs), union_labels(ours.classes, theirs.classes)
 
 
 def _all_rows(ours: Memory, theirs: Memory, schema: Schema, classes: np.ndarray) -> KeptRows:

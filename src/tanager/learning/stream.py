@@ -19,6 +19,7 @@ from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
 from tanager.encoding import Column
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.policy import tell_left_out
 from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
@@ -108,7 +109,9 @@ def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | No
     weighed = _where_labelled(labels, weights)
     batch = Batch(model.validate_table(X, reset=True), labels, weighed, check_times(times, len(labels)))
     model.add_classes(classes)
-    model._start_encoder(batch)
+    model._start_encoder(batch, stream=True)
+    if model.schema is None:
+        tell_left_out(model.encoder_.schema)
     model.note_columns()
     codes = model.encoder_.update(batch.X, weighed, type(model).__name__)
     model._follow_vocabulary()
@@ -212,9 +215,11 @@ def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
     """Rows of a warm-up were counted: keep them, for the cut points to come."""
     warm = model._warm_up
     assert warm is not None
+    before = warm.n_rows
     warm.append(batch)
-    if warm.n_rows >= model.warm_up:
-        model._end_warm_up(model.warm_up)
+    fixed_by = model._fixed_by(warm, before)
+    if fixed_by is not None:
+        model._end_warm_up(fixed_by)
     elif warm.n_rows < 2 * warm.stage:
         warm.counted = warm.n_rows
 

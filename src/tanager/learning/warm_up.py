@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from tanager.encoding import Schema
-from tanager.encoding.chunks import n_rows, own_copy, stack
+from tanager.encoding.chunks import n_rows, own_copy, rows_of_dicts, stack
 from tanager.encoding.kinds import settled
-from tanager.errors import DataError, DataWarning
+from tanager.encoding.matching import Told, aligned
+from tanager.encoding.tables import read_table
+from tanager.errors import DataError, warn_user
 from tanager.learning.batch import Batch
 from tanager.learning.rows import widened
 
@@ -31,6 +32,7 @@ class WarmUp:
         self.n_rows = 0
         self.counted = 0
         self.stage = 0
+        self._told: Told = set()
 
     def append(self, batch: Batch) -> None:
         """Keep more rows."""
@@ -47,6 +49,12 @@ class WarmUp:
         weights = np.ones(rows) if batch.weights is None else batch.weights
         self._weights = np.concatenate([self._weights, weights])
         self.n_rows += rows
+
+    def aligned(self, X: Any, name: str) -> Any:
+        """A table of more rows with the columns of the first ones, in their order; by place where it has no names."""
+        first = self._chunks[0] if self._chunks else None
+        known = None if first is None or rows_of_dicts(first) else read_table(first).names
+        return X if known is None else aligned(X, known, name, self._told)
 
     def append_counted(self, row: dict[str, Any], label: int) -> None:
         """Keep one labelled row of weight 1 and without a time, which the provisional model holds already."""
@@ -113,10 +121,8 @@ def warn_of_useless(schema: Schema, bins: Any, n_first: int) -> None:
     names = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
     one = len(lost) == 1
     has, tells = (f"column {names} has", "tells") if one else (f"columns {names} have", "tell")
-    warnings.warn(
+    warn_user(
         f"{has} one bin from now on and {tells} nothing: "
         f"bins={bins!r} finds no cut point in the first {n_first:,} rows. "
-        'Leave out bins=, give bins="frequency", or let cut points follow the stream with recut="grid".',
-        DataWarning,
-        stacklevel=2,
+        'Leave out bins=, give bins="frequency", or let cut points follow the stream with recut="grid".'
     )

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from tanager.counts.block import Block, Query
-from tanager.errors import DataWarning, SchemaMismatch, check_option
+from tanager.errors import DataWarning, SchemaMismatch, check_option, warn_user
 from tanager.scoring.explain import PartList
 from tanager.scoring.explain_rows import Explained, one_by_one
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
@@ -108,11 +108,10 @@ class Marginal:
             own, w = (None if part is None else part[large] for part in (labels, weights))
             view.plan.score(codes[large], rest, log_joint, own, w, view.unit, n_jobs)
             out[large] = rest
-            warnings.warn(
+            warn_user(
                 f"{len(rest):,} of {len(codes):,} rows miss so many values that depend on each other that they cannot "
                 'be summed out; there, families with a missing member are dropped, as with missing="drop".',
                 DataWarning,
-                stacklevel=2,
             )
         return out
 

@@ -30,20 +30,23 @@ def explain_rows(served: ServedModel, rows: RequestRows, request: ExplainRequest
     """Explain all rows of a request, by the model as it is now."""
     with served.store.lock:
         model, schema = served.model, served.schema()
-        rows.check_names(schema.name_set)
+        rows, told = rows.of(schema, "explained")
+        unseen_values, unseen = model.encoder_.unseen_values, getattr(model, "unseen", "ignore")
+        unseen_values.quiet = True
+        unseen_values.take_recent()  # of rows that were learned or answered
         if not hasattr(model, "explain_rows"):
             raise ServiceError("bad_option", f"{type(model).__name__} does not explain its answers.")
         X = rows.dicts()
         try:
-            told = model.explain_rows(X, request.answer, request.against).to_dicts()
+            found = [_row(own) for own in model.explain_rows(X, request.answer, request.against).to_dicts()]
         except DataError:
-            rows.check_cells(schema, getattr(model, "unseen", "ignore"))  # names the cell where it can
+            rows.check_cells(schema, unseen)  # names the cell where it can
             raise
-        found = [_row(entry) for entry in told]
+        told += unseen_values.take_recent(unseen)
         if request.what_if is not None:
             for row, entry in zip(X, found, strict=True):
                 entry.changes = _changes(model, row, request.what_if, MOST_TRIED // len(X))
-        return ExplainResponse(served.name, served.store.sequence, found)
+        return ExplainResponse(served.name, served.store.sequence, found, told)
 
 
 def _row(entry: dict[str, Any]) -> ExplainedRow:

@@ -88,6 +88,7 @@ class PredictResponse(Struct):
     ``members`` counts the members used in addition to naive Bayes, and is null where a model has none. ``sequence`` is
     the number of the last request that the model had learned. ``budget_us`` is the time that the model was given, null
     where it takes no budget; ``time_us`` is the time that it took. ``complete``: nothing was left out for lack of time.
+    ``warnings`` says which columns were ignored or missing, and which values were never seen in training.
     """
 
     model: str
@@ -99,6 +100,7 @@ class PredictResponse(Struct):
     budget_us: float | None
     time_us: float
     complete: bool
+    warnings: list[str] = []
 
 
 class ColumnEffect(Struct):
@@ -139,17 +141,22 @@ class ExplainedRow(Struct, omit_defaults=True):
 
 
 class ExplainResponse(Struct):
-    """One explanation for every row."""
+    """One explanation for every row.
+
+    ``warnings`` says which columns were ignored or missing, and which values were never seen in training.
+    """
 
     model: str
     sequence: int
     explanations: list[ExplainedRow]
+    warnings: list[str] = []
 
 
 class LearnResponse(Struct):
     """How many rows were learned and are safe on disk; rows of ``unknown_ids`` are not remembered (any more).
 
     ``repeated``: the request was learned before under its Idempotency-Key, and this says what was learned then.
+    ``warnings`` says which columns were ignored, or missing.
     """
 
     model: str
@@ -157,6 +164,7 @@ class LearnResponse(Struct):
     sequence: int
     unknown_ids: list[str]
     repeated: bool = False
+    warnings: list[str] = []
 
 
 class ModelSummary(Struct):
@@ -186,6 +194,7 @@ class ColumnInfo(Struct, omit_defaults=True):
     other: bool = False
     reason: str = ""
     n_codes: int = 0
+    cut_after: int = 0
 
 
 class AnytimeInfo(Struct):
@@ -195,8 +204,20 @@ class AnytimeInfo(Struct):
     stop_after: int
 
 
+class LeftOutInfo(Struct):
+    """A column that is not learned."""
+
+    name: str
+    place: int
+    reason: str
+
+
 class ModelInfo(Struct):
-    """One model: its options, columns and classes, what it has learned, and what of that is where on disk."""
+    """One model: its options, columns and classes, what it has learned, and what of that is where on disk.
+
+    ``left_out`` are columns that it does not learn, with the reasons; ``unseen`` counts cells of requests, by column,
+    with values that training never had, since the model was loaded.
+    """
 
     name: str
     kind: str
@@ -211,6 +232,8 @@ class ModelInfo(Struct):
     remembered: int
     anytime: AnytimeInfo | None
     state: StoreStatus
+    left_out: list[LeftOutInfo] = []
+    unseen: dict[str, int] = {}
 
 
 class ReloadResponse(Struct):

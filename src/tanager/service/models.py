@@ -26,6 +26,7 @@ from tanager.service.messages import (
     Label,
     LearnRequest,
     LearnResponse,
+    LeftOutInfo,
     ModelInfo,
     ModelSummary,
     PredictResponse,
@@ -182,12 +183,16 @@ class ServedModel:
         with self.store.lock:
             model, sequence = self.model, self.store.sequence
             schema = self.schema()
-            rows.check_names(schema.name_set)
+            rows, told = rows.of(schema, "answered")
+            unseen_values, unseen = model.encoder_.unseen_values, getattr(model, "unseen", "ignore")
+            unseen_values.quiet = True
+            unseen_values.take_recent()  # of rows that were learned
             try:
                 proba, used, complete = _predict(model, rows, schema.names, budget, members)
             except DataError:
-                rows.check_cells(schema, getattr(model, "unseen", "ignore"))  # names the cell where it can
+                rows.check_cells(schema, unseen)  # names the cell where it can
                 raise
+            told += unseen_values.take_recent(unseen)
             labels = decide(model, proba)
             classes = model.classes_.tolist()
         return PredictResponse(
@@ -200,6 +205,7 @@ class ServedModel:
             budget_us=None if used is None or budget is None else round(budget * 1e6, 1),
             time_us=round((time.perf_counter() - start) * 1e6, 1),
             complete=complete,
+            warnings=told,
         )
 
     def schema(self) -> Schema:
@@ -271,25 +277,25 @@ class ServedModel:
     ) -> LearnResponse:
         for name, given in (("labels", labels), ("weights", weights), ("times", times)):
             check_length(name, given, len(rows))
-        schema = self._check_rows(rows, labels)
+        schema = self._check_labels(labels)
+        told: list[str] = []
+        if schema is not None:
+            rows, told = rows.of(schema, "learned")
         try:
             sequence = await self.store.learn(rows.dicts(), labels, weights, times, key)
         except DataError:
             if schema is not None:
                 rows.check_cells(schema, "ignore")
             raise
-        return LearnResponse(self.name, len(rows), sequence, [])
+        return LearnResponse(self.name, len(rows), sequence, [], warnings=told)
 
-    def _check_rows(self, rows: RequestRows, labels: list[Label]) -> Schema | None:
-        """Refuse unknown columns and labels of a wrong type, with their place; returns the schema where it is fixed.
+    def _check_labels(self, labels: list[Label]) -> Schema | None:
+        """Refuse labels of a wrong type, with their place; returns the schema where it is fixed.
 
         Without the lock: classes and schema are replaced, never changed, and the store checks again.
         """
         _check_labels(labels, classes_of(self.model))
-        schema = fixed_schema(self.model)
-        if schema is not None:
-            rows.check_names(schema.name_set)
-        return schema
+        return fixed_schema(self.model)
 
     async def _learn_ids(
         self, ids: list[str], labels: list[Label], request: LearnRequest, key: RequestKey | None
@@ -313,7 +319,7 @@ class ServedModel:
         except BaseException:
             self.pending.add([one for one, _ in found], rows, time.monotonic())
             raise
-        return LearnResponse(self.name, learned.learned, learned.sequence, unknown)
+        return LearnResponse(self.name, learned.learned, learned.sequence, unknown, warnings=learned.warnings)
 
     # --- idle time and files ------------------------------------------------------------------------------------
 
@@ -361,7 +367,8 @@ class ServedModel:
         """Everything about the model."""
         with self.store.lock:
             model = self.model
-            columns = model.encoder_.schema.to_dict()["columns"] if hasattr(model, "encoder_") else []
+            known = model.encoder_ if hasattr(model, "encoder_") else None
+            columns = [] if known is None else known.schema.to_dict()["columns"]
             sizes = class_sizes(model)
             return ModelInfo(
                 name=self.name,
@@ -377,6 +384,8 @@ class ServedModel:
                 remembered=len(self.pending),
                 anytime=anytime_info(model),
                 state={name: value for name, value in self.store.status().items() if not isinstance(value, str)},
+                left_out=[] if known is None else [LeftOutInfo(**vars(gone)) for gone in known.schema.left_out],
+                unseen={} if known is None else dict(known.unseen_values.n_cells),
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tanager.encoding import Schema
+from tanager.encoding.matching import are_ignored, are_missing
 from tanager.encoding.schema import Column
 from tanager.service.errors import ServiceError, quoted, suggestion
 from tanager.service.messages import Cell, ExplainRequest, LearnRequest, PredictRequest, Row
@@ -52,16 +53,36 @@ class RequestRows:
         missing = (None,) * len(self.rows)
         return {name: given.get(name, missing) for name in names}
 
-    def check_names(self, known: frozenset[str]) -> None:
-        """Refuse columns that the model does not know; absent ones are fine."""
+    def of(self, schema: Schema, doing: str) -> tuple[RequestRows, list[str]]:
+        """The rows with no other columns than those of a model, and what is to be told about others and missing ones.
+
+        Rows that are objects may leave out columns without a word. A request with none of them is refused.
+        """
+        known = schema.known_names
         if self.columns is not None:
-            for j, name in enumerate(self.columns):
-                if name not in known:
-                    raise _unknown_column(name, f"columns[{j}]", known)
-        elif not all(map(known.issuperset, self.rows)):
-            r, row = next((r, row) for r, row in enumerate(self.rows) if not known.issuperset(row))
-            name = next(name for name in row if name not in known)
-            raise _unknown_column(name, self.place(r, name), known)
+            return self._columns_of(schema, doing)
+        if all(map(known.issuperset, self.rows)):
+            return self, []
+        extra = list(dict.fromkeys(name for row in self.rows for name in row if name not in known))
+        if all(map(known.isdisjoint, self.rows)):
+            r = next(r for r, row in enumerate(self.rows) if row)
+            raise _unknown_column(extra[0], self.place(r, extra[0]), known)
+        rows = [{name: cell for name, cell in row.items() if name in known} for row in self.rows]
+        return RequestRows(rows, single=self.single), [are_ignored(extra, "the model")]
+
+    def _columns_of(self, schema: Schema, doing: str) -> tuple[RequestRows, list[str]]:
+        """The same for lists of cells with the names of their columns."""
+        assert self.columns is not None
+        there = [j for j, name in enumerate(self.columns) if name in schema.known_names]
+        if not there:
+            raise _unknown_column(self.columns[0], "columns[0]", schema.known_names)
+        missing = [name for name in schema.names if name not in self.columns]
+        told = [are_missing(missing, len(schema), doing)] if missing else []
+        if len(there) == len(self.columns):
+            return self, told
+        extra = [name for name in self.columns if name not in schema.known_names]
+        rows = [[row[j] for j in there] for row in self.rows]
+        return RequestRows(rows, [self.columns[j] for j in there]), [*told, are_ignored(extra, "the model")]
 
     def check_cells(self, schema: Schema, unseen: str) -> None:
         """Refuse the first cell that its column cannot take.

@@ -29,6 +29,7 @@ from tanager.cluster import fit as fit_parts
 from tanager.cluster import update as update_parts
 from tanager.cluster.wire import FAN_IN, merge_in_order, pack, unpack
 from tanager.encoding import Schema
+from tanager.encoding.matching import there
 from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch, nearest
 
 ROWS_AT_ONCE = 200_000  # of a partition; batches of Arrow are a twentieth of that
@@ -91,9 +92,9 @@ def update(model: Any, frame: Frame, *, target: str | None = None, sample_weight
     target = target or model.target_name_
     if target is None:
         raise OptionError("this model does not know the name of its target column. Give target=.")
-    names = list(model.encoder_.schema.names)
+    names = there(frame.columns, model.encoder_.schema, type(model).__name__)
     beside = [target] if sample_weight is None else [target, sample_weight]
-    for name in [*names, *beside]:
+    for name in beside:
         if name not in frame.columns:
             raise SchemaMismatch(f"the frame has no column {name!r}.{nearest(name, frame.columns)}")
     return update_parts(model, _engine(frame.select(*names, *beside), _reader(names, target, sample_weight)))
@@ -232,10 +233,12 @@ def transform(
         fields.append(StructField(prediction, label_type(model), nullable=False))
     if probability is not None:
         fields.append(StructField(probability, ArrayType(DoubleType(), containsNull=False), nullable=False))
-    names = features if features is not None else list(model.encoder_.schema.names)
-    for name in [names] if isinstance(names, str) else names:
-        if name not in frame.columns:
-            raise SchemaMismatch(f"the frame has no column {name!r}, which was learned.{nearest(name, frame.columns)}")
+    if features is None:
+        names: str | list[str] = there(frame.columns, model.encoder_.schema, type(model).__name__)
+    elif features in frame.columns:
+        names = features
+    else:
+        raise SchemaMismatch(f"the frame has no column {features!r}.{nearest(features, frame.columns)}")
     for field in fields:
         if field.name in frame.columns:
             raise OptionError(f"the frame has a column {field.name!r} already. Name the new one otherwise.")

@@ -439,7 +439,7 @@ class DriftAware(Classifier):
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Answer one row, for the detector, and learn it."""
-        check_row(row, "learn_one")
+        row = check_row(row, "learn_one")
         if not self.started:
             self.start()
         self._settle_columns()
@@ -582,7 +582,7 @@ class DriftAware(Classifier):
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
-        check_row(row, "predict_proba_one")
+        row = check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
         if not self._front.knows():  # just started anew

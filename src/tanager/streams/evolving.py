@@ -166,6 +166,7 @@ class EvolvingNaiveBayes(Classifier):
     unseen: UnseenOption = "ignore"
     categorical: Columns | str | None = None
     numeric: Columns | None = None
+    keep: Columns | str | None = None
     max_values: int = 1000
     schema: Schema | None = None
     warm_up: int = 1000
@@ -250,9 +251,9 @@ class EvolvingNaiveBayes(Classifier):
         given = [] if self.numeric is None else list(self.numeric)
         return options | {"numeric": given + [name for name in named if name not in given]}
 
-    def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
+    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
         self._names = set(_names(read_table(batch.X)))
-        super()._start_encoder(batch, first=first)
+        super()._start_encoder(batch, first=first, stream=stream)
 
     def _nothing_to_cut(self, batch: Batch) -> bool:
         self._names = set(_names(read_table(batch.X)))
@@ -455,7 +456,7 @@ class EvolvingNaiveBayes(Classifier):
         self._split_columns()
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
-            self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
+            self.feature_names_in_ = np.array(self.encoder_.schema.table_names, dtype=object)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self.check_fitted()
@@ -470,7 +471,7 @@ class EvolvingNaiveBayes(Classifier):
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""
-        check_row(row, "learn_one")
+        row = check_row(row, "learn_one")
         label = self.code_of(y) if self._goes_quickly(row, sample_weight) else None
         if label is not None:
             numbers = self._number_row(row)
@@ -493,7 +494,7 @@ class EvolvingNaiveBayes(Classifier):
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
-        check_row(row, "predict_proba_one")
+        row = check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)[self._coded]

@@ -21,7 +21,7 @@ from tanager.classifiers.aode import AODE
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.counts.align import class_map
 from tanager.counts.forgetting import as_decay
-from tanager.encoding import Encoder, Schema
+from tanager.encoding import Encoder
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
@@ -261,10 +261,10 @@ class HalfLives(Classifier):
         """The columns of the rows as they are given, without last labels."""
         whole = self._first.encoder_.schema
         if self.__dict__.get("_whole") is not whole:
-            own = Schema(tuple(column for column in whole.columns if column.name not in further))
+            own = whole.with_all(column for column in whole.columns if column.name not in further)
             self._whole, self._own = whole, Encoder.from_schema(own, **self._first.encoder_.options)
         self.encoder_ = self._own
-        self.n_features_in_ = len(self.encoder_.schema.names)
+        self.n_features_in_ = self.encoder_.schema.width
         names: np.ndarray | None = self.__dict__.get("feature_names_in_")
         if names is not None:
             self.feature_names_in_ = names[~np.isin(names, further)]
@@ -326,7 +326,7 @@ class HalfLives(Classifier):
     @property
     def _known(self) -> tuple[str, ...] | None:
         """What the columns of rows are called."""
-        return self.encoder_.schema.names if "encoder_" in self.__dict__ else None
+        return self.encoder_.schema.table_names if "encoder_" in self.__dict__ else None
 
     def _to_learn(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> Any:
         """Rows that come next, with the labels that had arrived when each was answered, where they are asked for."""
@@ -461,7 +461,7 @@ class HalfLives(Classifier):
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Answer one row, for the weights, and learn it."""
-        check_row(row, "learn_one")
+        row = check_row(row, "learn_one")
         if not self.started:
             self.start()
         weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
@@ -576,7 +576,7 @@ class HalfLives(Classifier):
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
-        check_row(row, "predict_proba_one")
+        row = check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
         quick = len(self._ladders) == 1 and self._labels is None

@@ -115,6 +115,7 @@ class HoeffdingTree(Classifier):
     mdl_encoding: str = "n-1"
     categorical: Columns | str | None = None
     numeric: Columns | None = None
+    keep: Columns | str | None = None
     max_values: int = 1000
     schema: Schema | None = None
     warm_up: int = 1000
@@ -248,11 +249,11 @@ class HoeffdingTree(Classifier):
         self._tree.add_columns(self.encoder_.schema, len(new))
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
-            self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
+            self.feature_names_in_ = np.array(self.encoder_.schema.table_names, dtype=object)
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
-        check_row(row, "learn_one")
+        row = check_row(row, "learn_one")
         found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
         if found is None:
             found = provisional_row(self, row, y, sample_weight, time)
@@ -268,14 +269,14 @@ class HoeffdingTree(Classifier):
     def _known_row(self, row: Mapping[str, Any], y: Any, weight: float) -> tuple[np.ndarray, int] | None:
         """Codes and class of a row in which nothing is new, and which counts."""
         label = self.code_of(y)
-        if label is None or not is_weight(weight) or weight == 0 or not self.encoder_.schema.name_set.issuperset(row):
+        if label is None or not is_weight(weight) or weight == 0 or self.encoder_.new_names(row):
             return None
         codes = self.encoder_.quick_row(row)
         return None if codes is None else (codes, label)
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
-        check_row(row, "predict_proba_one")
+        row = check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)

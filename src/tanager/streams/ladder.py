@@ -216,7 +216,7 @@ class Ladder:
             return self._run_provisional(first, row, y, weight, times)
         if self._together is None and not self._share():
             return None
-        if not first.encoder_.schema.name_set.issuperset(row):
+        if not first.encoder_.schema.known_names.issuperset(row):
             return None
         codes = first.encoder_.quick_row(row)
         if codes is None:

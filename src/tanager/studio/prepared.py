@@ -52,7 +52,7 @@ def load(choice: DataChoice, uploads: Mapping[str, Path]) -> Loaded:
     source = open_table(path_of(choice, uploads))
     if choice.target not in source.columns:
         raise OptionError(f"{Path(choice.name).name} has no column {choice.target!r}.")
-    table = read_labelled(source, choice.target, categorical=list(choice.kept) or None, max_cells=MAX_CELLS)
+    table = read_labelled(source, choice.target, keep=list(choice.kept) or None, max_cells=MAX_CELLS)
     name = Path(choice.name).name
     return Loaded(name, choice.target, table.X, np.asarray(table.y), table.options, table.dropped)
 
@@ -181,6 +181,7 @@ def encoder_options(loaded: Loaded, columns: ColumnChoices) -> dict[str, Any]:
         "ordinal": {name: list(order) for name, order in columns.ordinal.items() if name in kept} or None,
         "bins": cuts or columns.bins,
         "n_bins": columns.n_bins,
+        "keep": "all",  # what is of no use was dropped when the table was read, or taken back by hand
     }
     return options | ({"default_bins": columns.bins} if cuts else {})
 

@@ -21,12 +21,12 @@ def reading_code(choice: DataChoice) -> tuple[str, ...]:
     if choice.kind == "dataset":
         lines = ("from tanager.datasets import load", f"data = load({choice.name!r})")
     else:
-        kept = f", categorical={list(choice.kept)!r}" if choice.kept else ""
+        kept = f", keep={list(choice.kept)!r}" if choice.kept else ""
         lines = (
             "from tanager.files import open_table, read_labelled",
             f"data = read_labelled(open_table({choice.name!r}), {choice.target!r}{kept})",
         )
-    return (*lines, "X, y = data.X, data.y", "options = {**data.options, 'bins': 'mdl', 'n_bins': 5}")
+    return (*lines, "X, y = data.X, data.y", "options = {**data.options, 'bins': 'mdl', 'n_bins': 5, 'keep': 'all'}")
 
 
 def rest_code(prepared: Prepared, document: Document) -> tuple[str, ...]:
@@ -44,7 +44,10 @@ def columns_code(prepared: Prepared, columns: ColumnChoices) -> tuple[str, ...]:
     gone = [name for name in columns.left_out if name in prepared.loaded.X.column_names]
     table = f"X = data.X.drop_columns({gone!r})" if gone else "X = data.X"
     if columns == ColumnChoices(bins=columns.bins, n_bins=columns.n_bins):
-        return (table, f"options = {{**data.options, 'bins': {columns.bins!r}, 'n_bins': {columns.n_bins}}}")
+        return (
+            table,
+            f"options = {{**data.options, 'bins': {columns.bins!r}, 'n_bins': {columns.n_bins}, 'keep': 'all'}}",
+        )
     return (table, f"options = {classifier_options(prepared, columns)!r}")
 
 

@@ -1,0 +1,169 @@
+"""Which columns of a table are left out of learning, and why: decided here for every door into the library.
+
+=====================================================  ===========================================================
+column                                                 left out as
+=====================================================  ===========================================================
+text of which (almost) every row has its own value     a name of things: an id, free text
+whole numbers that run through a range, each once      row numbers
+one value only, or none at all                         telling nothing; not in a stream, where it may vary later on
+=====================================================  ===========================================================
+
+Nothing is said about fewer than ``ENOUGH_ROWS`` rows. Columns with declared values, those that an option names
+(``categorical=``, ``numeric=``, ``ordinal=``, ``bins=``, ``keep=``), arrays of codes and columns of a given schema
+stay; and all of them stay where none would remain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tanager.encoding.kinds import Rules
+from tanager.encoding.schema import Column, LeftOut, Schema
+from tanager.encoding.values import Categories, Cells, Numbers
+from tanager.errors import first_few, warn_user
+
+ENOUGH_ROWS = 20  # fewer tell nothing about a column
+OWN = 0.95  # a text column with so many values per row holds names of things
+NONE_REMAINS = "; kept, since no column would remain"
+
+
+@dataclass(frozen=True)
+class Run:
+    """Enough about whole numbers to tell whether they run through a range, each once; sums are modulo 2**64.
+
+    Of parts of a table they are added up, so that it need not be in one place.
+    """
+
+    n: int
+    low: int
+    high: int
+    total: int
+    squares: int
+
+    @classmethod
+    def of(cls, whole: np.ndarray) -> Run | None:
+        """Of a column of integers; None without any."""
+        if len(whole) == 0:
+            return None
+        numbers = whole.astype(np.uint64) if whole.dtype.kind == "u" else whole.astype(np.int64).view(np.uint64)
+        return cls(len(whole), int(whole.min()), int(whole.max()), int(numbers.sum()), int((numbers * numbers).sum()))
+
+    def __add__(self, other: Run) -> Run:
+        sums = ((a + b) % 2**64 for a, b in ((self.total, other.total), (self.squares, other.squares)))
+        return Run(self.n + other.n, min(self.low, other.low), max(self.high, other.high), *sums)
+
+    @property
+    def through_a_range(self) -> bool:
+        """Whether every number from the lowest to the highest is there once."""
+        if self.high - self.low + 1 != self.n:
+            return False
+        total = (self.low + self.high) * self.n // 2
+        squares = _squares_up_to(self.high) - _squares_up_to(self.low - 1)
+        return (total - self.total) % 2**64 == 0 and (squares - self.squares) % 2**64 == 0
+
+
+def _squares_up_to(n: int) -> int:
+    """0² + 1² + ... + n², continued to negative n as a polynomial, so that differences are sums of squares."""
+    return n * (n + 1) * (2 * n + 1) // 6
+
+
+def names_things(n_distinct: int, n_present: int) -> str | None:
+    """Why text with so many distinct values in so many cells is no category; None where it may be one."""
+    if n_present < ENOUGH_ROWS or n_distinct < OWN * n_present:
+        return None
+    return "every row has its own value" if n_distinct == n_present else "almost every row has its own value"
+
+
+def numbers_rows(run: Run | None) -> str | None:
+    """Why whole numbers tell nothing; None where they may."""
+    if run is None or run.n < ENOUGH_ROWS or not run.through_a_range:
+        return None
+    return f"row numbers: every number from {run.low} to {run.high} once"
+
+
+def is_constant(n_distinct: int, n_rows: int) -> str | None:
+    """Why a column with so many distinct values tells nothing; None where it may."""
+    if n_rows < ENOUGH_ROWS or n_distinct > 1:
+        return None
+    return "one value only" if n_distinct else "all cells are missing"
+
+
+def reason_to_leave_out(cells: Cells, i: int, rules: Rules) -> str | None:
+    """Why column i of a table is not to be learned; None where it is."""
+    n_rows = len(cells.index if isinstance(cells, Categories) else cells.values)
+    if n_rows < ENOUGH_ROWS or not may_leave_out(i, rules):
+        return None
+    reason = _text(cells) if isinstance(cells, Categories) else _whole(cells)
+    return reason or (None if rules.stream else is_constant(_up_to_two(cells), n_rows))
+
+
+def left_out_of(columns: Sequence[Cells], names: Sequence[str], rules: Rules) -> tuple[LeftOut, ...]:
+    """The columns of a table that are not to be learned."""
+    reasons = [reason_to_leave_out(cells, i, rules) for i, cells in enumerate(columns)]
+    return () if all(reasons) else tuple(LeftOut(names[i], i, why) for i, why in enumerate(reasons) if why)
+
+
+def may_leave_out(i: int, rules: Rules) -> bool:
+    """Whether no option speaks of column i."""
+    return rules.kept is not None and i not in rules.kept and i not in rules.requested
+
+
+def may_name_things(cells: Cells, i: int, rules: Rules) -> bool:
+    """Whether column i may be ids or free text, so far as few rows can tell: hardly a value has come again."""
+    if not may_leave_out(i, rules) or not isinstance(cells, Categories) or cells.declared or cells.what == "booleans":
+        return False
+    return len(cells.in_order.values) >= OWN * int(np.count_nonzero(cells.index >= 0))
+
+
+def _text(cells: Categories) -> str | None:
+    if cells.declared or len(cells.values) < OWN * ENOUGH_ROWS:
+        return None
+    n_present = int(np.count_nonzero(cells.index >= 0))
+    if len(cells.values) < OWN * n_present:  # no need to look which of them occur
+        return None
+    return names_things(len(cells.in_order.values), n_present)
+
+
+def _whole(cells: Numbers) -> str | None:
+    whole = None if cells.what.startswith(("dates", "times")) else cells.whole
+    if whole is None or len(whole) == 0 or int(whole.max()) - int(whole.min()) + 1 != len(whole):
+        return None
+    return numbers_rows(Run.of(whole))
+
+
+def _up_to_two(cells: Cells) -> int:
+    """How many distinct values there are, counted up to two; two where values are declared."""
+    for size in (100, None):  # most columns vary among their first cells
+        if isinstance(cells, Categories):
+            n = len(np.unique(cells.index[:size][cells.index[:size] >= 0])) if not cells.declared else 2
+        else:
+            head = cells.values[:size]
+            low, high = np.fmin.reduce(head), np.fmax.reduce(head)  # NaN where all are missing
+            n = 0 if low != low else 1 if low == high else 2
+        if n > 1:
+            return 2
+    return n
+
+
+def schema_of(found: Sequence[Column | LeftOut], learn: Callable[[int], Column | LeftOut]) -> Schema:
+    """The schema of what was found about all columns; ``learn`` learns one after all, where none would remain."""
+    if all(isinstance(column, LeftOut) for column in found):
+        learned = [(learn(i), gone.reason) for i, gone in enumerate(found)]
+        found = [replace(column, reason=f"{column.reason}; {why}{NONE_REMAINS}") for column, why in learned]
+    columns = tuple(column for column in found if isinstance(column, Column))
+    return Schema(columns, tuple(column for column in found if isinstance(column, LeftOut)))
+
+
+def tell_left_out(schema: Schema) -> None:
+    """One word about all columns that are left out, and about those that had better be."""
+    gone = [(column.name, column.reason) for column in schema.left_out]
+    if gone:
+        listed, names = first_few([f"{name!r} ({why})" for name, why in gone]), first_few([repr(n) for n, _ in gone])
+        them, those = ("it", "column is") if len(gone) == 1 else ("them", "columns are")
+        keep = f"Keep {them} with keep=[{names}], or drop {them} from the table."
+        warn_user(f"{len(gone):,} {those} left out: {listed}. {keep}")
+    elif schema.columns and schema.columns[0].reason.endswith(NONE_REMAINS):
+        warn_user(f"no column tells anything: {schema.columns[0].name!r}, {schema.columns[0].reason}.")
