@@ -249,7 +249,7 @@ class Classifier(TakesTurns, Estimator):
             Where the counts would take more than ``max_memory``.
         """
         self._fit(X, y, sample_weight, times)
-        if self.schema is None:
+        if not self.encoder_.given:
             tell_left_out(self.encoder_.schema)
         return self
 
