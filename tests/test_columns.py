@@ -19,6 +19,7 @@ from tanager.cluster import run_here
 from tanager.encoding.policy import Run
 from tanager.service.models import ServedModel
 
+LEAVES_OUT = True
 N = 48
 Y = ["no", "yes"] * (N // 2)
 USEFUL = {"size": ["S", "M", "M", "L"] * (N // 4), "age": [20.5 + (7 * i) % 31 for i in range(N)]}

@@ -170,7 +170,7 @@ def words(n_rows, seed=0, first=0):
     rows = []
     for r, label in enumerate(y.tolist()):
         newest = 2 + (first + r) // 12
-        rows.append([f"{label if rng.random() < 0.3 + 0.1 * i else rng.integers(0, newest)}" for i in range(5)])
+        rows.append([f"w{label if rng.random() < 0.3 + 0.1 * i else rng.integers(0, newest)}" for i in range(5)])
     return rows, y
 
 

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 import tanager
 from tanager.cli.models import MODELS
 
+LEAVES_OUT = True
 NAMES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 
 

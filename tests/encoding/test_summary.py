@@ -15,6 +15,7 @@ from tanager import Encoder
 from tanager.encoding.schema import LeftOut
 from tanager.encoding.summary import learn_schema, merge, summarize
 
+LEAVES_OUT = True
 MOST = 1000
 
 

@@ -32,6 +32,6 @@ def test_every_public_name_of_evaluate_has_a_docstring(name):
 def test_every_function_is_on_the_page(module):
     functions = {name for name in module.__all__ if inspect.isfunction(getattr(module, name))}
     elsewhere = {"plot_network", "network_text", "plot_fuzzy_sets", "plot_anytime", "plot_tree", "plot_decisions"}
-    elsewhere |= {"prequential_steps", "plot_half_lives"}
+    elsewhere |= {"prequential_steps", "plot_half_lives", "plot_explanation", "plot_importance", "plot_nomogram"}
     functions -= elsewhere  # on pages of their own
     assert not {name for name in functions if not re.search(rf"\b{name}\b", PAGE)}

@@ -266,8 +266,9 @@ def test_markers_of_missing_cells_can_be_chosen(write):
 
 def test_kinds_can_be_forced(write):
     path = write("zip,grade\n01234,1\n99999,?\n")
-    assert open_table(path).read()["zip"].to_pylist() == [1234.0, 99999.0]
-    assert open_table(path, categorical=["zip"]).read()["zip"].to_pylist() == ["01234", "99999"]
+    assert open_table(path).read()["zip"].to_pylist() == ["01234", "99999"]
+    assert open_table(path, numeric=["zip"]).read()["zip"].to_pylist() == [1234.0, 99999.0]
+    assert open_table(path, categorical=["grade"]).read()["grade"].to_pylist() == ["1", None]
     refused(
         OptionError, "numeric: .* has no column 'zap'. Did you mean 'zip'", lambda: open_table(path, numeric=["zap"])
     )

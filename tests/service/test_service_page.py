@@ -53,7 +53,7 @@ def test_the_answers_on_the_page_are_those_that_come(ask):
     assert asked == ANSWERS[0]
     learned = [sent(ask, line).data for line in LINES if "/learn" in line]
     assert ANSWERS[1] in learned
-    wrong = ask.predict({"rows": [{}, {}, {}, {"petal widht (cm)": 1}]})
+    wrong = ask.predict({"row": {"petal widht (cm)": 1}})
     assert wrong.data == ANSWERS[2]
 
 

@@ -26,6 +26,7 @@ from tanager.studio.prepared import prepare, prepare_again
 from tanager.studio.session import Session
 from waiting import wait_for
 
+LEAVES_OUT = True
 IRIS = DataChoice(kind="dataset", name="iris", target="class")
 WIDTH, LENGTH = "petal width (cm)", "petal length (cm)"
 

@@ -121,7 +121,7 @@ class Window:
     Examples
     --------
     >>> from tanager import NaiveBayes, Window
-    >>> model = NaiveBayes(window=Window(rows=2)).partial_fit([["a"], ["b"], ["b"]], ["x", "y", "y"])
+    >>> model = NaiveBayes(window=Window(rows=2)).partial_fit([["a"], ["a"], ["b"], ["b"]], ["x", "x", "y", "y"])
     >>> model.class_count_
     array([0., 2.])
     """

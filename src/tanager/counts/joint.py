@@ -742,7 +742,13 @@ class JointCounts:
         new._allocate(capacity)
         if not self.sparse and np.array_equal(new.n_slots, self.n_slots) and extends(schema, self.schema):
             new._copy_classes(self)
-        elif same_classes and not self.families and not self._triples and extends(schema, self.schema):
+        elif (
+            same_classes
+            and not self.families
+            and not self._triples
+            and (new.n_slots >= self.n_slots).all()  # where memory is short, spare slots are given up
+            and extends(schema, self.schema)
+        ):
             new._copy_slots(self)
         else:
             new._absorb(self, list(range(self.n_features)), 1.0)

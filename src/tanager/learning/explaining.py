@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager.counts.block import Query
 from tanager.encoding.chunks import n_rows, take_rows
-from tanager.encoding.frames import is_pandas
+from tanager.encoding.tables import row_of_frame
 from tanager.errors import DataError, OptionError, nearest
 from tanager.learning.explanations import Explanations
 from tanager.scoring.explain import Explanation, Part
@@ -70,8 +70,9 @@ def as_table(X: Any) -> Any:
     """
     if isinstance(X, Mapping):
         return X if X and all(_is_list(cells) for cells in X.values()) else [X]
-    if is_pandas(X) and X.ndim == 1:  # a Series
-        return [X.to_dict()]
+    X = row_of_frame(X)  # a Series
+    if isinstance(X, Mapping):
+        return [X]
     if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.names is None:
         return X[None, :]
     if isinstance(X, list | tuple) and X and not any(isinstance(cell, Mapping) or _is_list(cell) for cell in X):

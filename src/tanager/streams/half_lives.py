@@ -332,6 +332,8 @@ class HalfLives(Classifier):
         """Rows that come next, with the labels that had arrived when each was answered, where they are asked for."""
         if self._labels is not None:
             self._labels.choose_names(X, self._first.target_name_)
+            for model in self.members_:
+                self._labels.declare(model)
         self._draw_subspaces(X)
         return X if self._labels is None else self._labels.for_learning(X, labels, weights, self._known)
 

@@ -12,6 +12,7 @@ from tanager.encoding.arrays import index_objects
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.values import plain
 from tanager.errors import ModelFileError
+from tanager.learning.classifier import Classifier
 from tanager.streams.table_columns import names_of, with_columns
 
 _KINDS = {
@@ -47,6 +48,13 @@ class LastLabels:
         while not taken.isdisjoint(made):
             made = [f"{name}_" for name in made]
         self.names = tuple(made)
+
+    def declare(self, model: Classifier) -> None:
+        """Let a model that has seen no row know that labels are values, also where they look like numbers."""
+        if model.knows_columns or model.categorical == "all" or self.names is None:
+            return
+        given = model.categorical or ()
+        model.categorical = [*given, *(name for name in self.names if name not in given)]
 
     # --- columns ------------------------------------------------------------------------------------------------
 
