@@ -262,9 +262,7 @@ def a_deadline() -> None:
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=1, stratify=y)
     warnings.simplefilter("ignore", tanager.DataWarning)  # pixels that are left out, and shades that are new: see below
     model = AnytimeAODE().fit(X_train, y_train)
-    print(
-        f"{len(model.schema_.left_out)} pixels are the same in all rows; they are left out. Shades that are new are missing."
-    )
+    print(f"{len(model.schema_.left_out)} pixels are the same in all rows, and left out. New shades are missing cells.")
     print("AnytimeAODE answers as naive Bayes does, then asks one super-parent after the other while there is time.\n")
     print(f"   budget for {len(X_test)} rows     took   super-parents   accuracy")
     model.predict_proba(X_test)
