@@ -12,13 +12,7 @@ KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL = sh -c 'test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python "$$@" || $(PIP) "$$@"' install
 
-# Compiled kernels are taken from ccache where that is installed.
-ifneq ($(shell command -v ccache),)
-export CMAKE_CXX_COMPILER_LAUNCHER := ccache
-export CCACHE_SLOPPINESS := pch_defines,time_macros
-endif
-
-# What the demo needs: the package with its kernels, what it cannot do without, and matplotlib. What the build needs is
+# What the demo needs: the package with its kernels, what it cannot do without, matplotlib and pandas. What the build needs is
 # installed first and stays where it is, so that only kernels that have changed are compiled again: an isolated build has new
 # paths every time. The rest is installed while the kernels are compiled.
 NEEDS = import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); print(*project
@@ -30,7 +24,7 @@ $(VENV)/.built: $(KERNELS)
 	$(BIN)/python -c '$(BUILD_NEEDS)' > $(VENV)/build-needs.txt
 	$(BIN)/python -c '$(RUN_NEEDS)' > $(VENV)/run-needs.txt
 	$(INSTALL) -r $(VENV)/build-needs.txt "cmake>=3.20" "ninja>=1.11"
-	$(INSTALL) -r $(VENV)/run-needs.txt & \
+	$(INSTALL) -r $(VENV)/run-needs.txt "pandas>=2.2,<4" & \
 		$(PIP) --no-build-isolation --no-deps -e . && wait $$!
 	$(BIN)/python -m compileall -q src/tanager
 	touch $@
