@@ -19,6 +19,7 @@ template <class T>
 using DenseOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Grid = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+using Floats2D = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 
 void same_length(std::size_t a, std::size_t b) {
     if (a != b) throw std::invalid_argument("arrays differ in length");
@@ -77,6 +78,23 @@ std::vector<double> mdl_cuts(Dense<double> values, Dense<std::uint16_t> labels, 
     auto cuts = tanager::MdlCuts(values.data(), labels.data(), w, values.size(), n_classes, by_candidates).run();
     if (n_bins < 1) return cuts;
     return tanager::EvenCuts(values.data(), w, values.size()).go_on(std::move(cuts), n_bins);
+}
+
+// The same for numbers in any order, each of weight one, with the labels beside them. Missing and infinite ones tell
+// nothing. Small columns are cut often (the first rows of a stream), and calls of NumPy would take longer than the
+// work. Without n_bins there are as many as leave rows_per_cell rows of each class for every pair of bins, but at most
+// so many.
+std::vector<double> cuts_of_unsorted(Dense<double> values, Dense<std::uint16_t> labels, bool by_candidates,
+                                     std::optional<double> n_bins, double rows_per_cell, double most_bins) {
+    same_length(values.size(), labels.size());
+    nb::gil_scoped_release release;
+    const tanager::SortedByValue rows(values.data(), labels.data(), values.size());
+    const std::size_t n = rows.values.size(), k = rows.class_rows.size();
+    if (n == 0) return {};
+    if (!n_bins) n_bins = std::min(most_bins, std::sqrt(double(n) / (double(rows.n_present()) * rows_per_cell)));
+    auto cuts = tanager::MdlCuts(rows.values.data(), rows.labels.data(), nullptr, n, k, by_candidates).run();
+    if (*n_bins < 1) return cuts;
+    return tanager::EvenCuts(rows.values.data(), nullptr, n).go_on(std::move(cuts), *n_bins);
 }
 
 std::vector<double> even_cuts(Dense<double> values, std::optional<Dense<double>> weights, std::size_t n_bins) {
@@ -169,6 +187,40 @@ bool plain_number(PyObject *value, double &x) {
     x = PyFloat_AsDouble(value);
     if (!PyErr_Occurred()) return true;
     PyErr_Clear();
+    return false;
+}
+
+// Floats of rows that are dicts, a column for each name; NaN where a name is absent or None. Returns which columns are
+// floats indeed, some of them not missing; the others are left unfinished, for a closer look.
+std::vector<bool> float_columns(nb::list rows, nb::list names, Floats2D out) {
+    const std::size_t n_rows = rows.size(), n_columns = names.size();
+    if (out.shape(0) != n_rows || out.shape(1) != n_columns) throw std::invalid_argument("one cell per row and name");
+    std::vector<bool> sound(n_columns, true), present(n_columns, false);
+    for (std::size_t r = 0; r < n_rows; ++r) {
+        PyObject *row = PyList_GET_ITEM(rows.ptr(), r);
+        if (!PyDict_CheckExact(row)) return std::vector<bool>(n_columns, false);
+        for (std::size_t i = 0; i < n_columns; ++i) {
+            if (!sound[i]) continue;
+            PyObject *cell = PyDict_GetItemWithError(row, PyList_GET_ITEM(names.ptr(), i));
+            if (cell == nullptr && PyErr_Occurred()) nb::raise_python_error();
+            double &number = out(r, i);
+            if (cell == nullptr || cell == Py_None) number = std::numeric_limits<double>::quiet_NaN();
+            else if (PyFloat_CheckExact(cell)) number = PyFloat_AS_DOUBLE(cell);
+            else sound[i] = false;
+            if (sound[i] && !std::isnan(number)) present[i] = true;
+        }
+    }
+    for (std::size_t i = 0; i < n_columns; ++i) sound[i] = sound[i] && present[i];
+    return sound;
+}
+
+// Whether a number is no whole one, infinite, or beyond 2^53, where floats skip integers; NaN is missing.
+bool has_fractions(Vector<double> numbers) {
+    constexpr double most = 9007199254740992.0;
+    for (std::size_t r = 0; r < numbers.size(); ++r) {
+        const double x = numbers(r);
+        if (x == x && (std::abs(x) > most || x != std::rint(x))) return true;
+    }
     return false;
 }
 
@@ -275,6 +327,10 @@ void bind_encode(nb::module_ &m) {
     bind_index_whole<std::int64_t, std::int32_t, std::int16_t, std::int8_t>(m);
     bind_index_whole<std::uint64_t, std::uint32_t, std::uint16_t, std::uint8_t>(m);
     m.def("mdl_cuts", &mdl_cuts, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+    m.def("cuts_of_unsorted", &cuts_of_unsorted, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
+          nb::arg());
+    m.def("float_columns", &float_columns);
+    m.def("has_fractions", &has_fractions);
     m.def("even_cuts", &even_cuts, nb::arg(), nb::arg().none(), nb::arg());
     m.def("index_objects", &index_objects);
 }

@@ -142,6 +142,34 @@ inline double middle(double a, double b) {
     return a <= m && m < b ? m : a;
 }
 
+// Finite values in ascending order, with their labels.
+struct SortedByValue {
+    std::vector<double> values;
+    std::vector<std::uint16_t> labels;
+    std::vector<std::size_t> class_rows;  // how many rows each class has
+
+    SortedByValue(const double *numbers, const std::uint16_t *classes, std::size_t n_rows) {
+        std::vector<std::pair<double, std::uint16_t>> rows;
+        rows.reserve(n_rows);
+        for (std::size_t r = 0; r < n_rows; ++r)
+            if (std::isfinite(numbers[r])) rows.emplace_back(numbers[r], classes[r]);
+        std::sort(rows.begin(), rows.end());
+        values.reserve(rows.size());
+        labels.reserve(rows.size());
+        for (const auto &[value, label] : rows) {
+            values.push_back(value);
+            labels.push_back(label);
+            if (label >= class_rows.size()) class_rows.resize(label + std::size_t{1});
+            ++class_rows[label];
+        }
+    }
+
+    std::size_t n_present() const {
+        return static_cast<std::size_t>(
+            std::count_if(class_rows.begin(), class_rows.end(), [](std::size_t n) { return n > 0; }));
+    }
+};
+
 // Fayyad and Irani's cut points: split where the class entropy falls most, as long as the gain pays for its encoding.
 // Rows come sorted by value. Entropies in bits.
 class MdlCuts {

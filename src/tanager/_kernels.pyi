@@ -96,6 +96,26 @@ def mdl_cuts(
 
     Where ``n_bins`` is not 0, large bins are cut on by equal frequency, to about so many in all."""
 
+def cuts_of_unsorted(
+    values: np.ndarray,
+    labels: np.ndarray,
+    by_candidates: bool,
+    n_bins: float | None,
+    rows_per_cell: float,
+    most_bins: float,
+) -> list[float]:
+    """``mdl_cuts`` of float64 values in any order and of weight 1, some of them perhaps missing or infinite.
+
+    Without ``n_bins`` they follow the rows: see ``refined``."""
+
+def float_columns(rows: list[Any], names: list[str], out: np.ndarray) -> list[bool]:
+    """Float cells of dicts, NaN where one is absent or None, into a Fortran array of shape (rows, names).
+
+    Returns which columns are such, with at least one that is not missing; the others are unfinished."""
+
+def has_fractions(numbers: np.ndarray) -> bool:
+    """Whether one of float64 numbers is not whole, infinite, or beyond 2**53; NaN is missing."""
+
 def even_cuts(values: np.ndarray, weights: np.ndarray | None, n_bins: int) -> list[float]:
     """Cut points of float64 values in ascending order between bins of about the same weight."""
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tanager.encoding import bins
 from tanager.encoding.bins import cut, equal_frequency, equal_width, find_cuts, mdl, refined
 from tanager.errors import OptionError
 
@@ -235,3 +236,14 @@ def test_mdl_without_labels_says_what_to_do():
     assert find_cuts(V, "width", 3, "n-1", None, None).tolist() == [4, 7]
     with pytest.raises(OptionError, match="encoding='rows' is not an option"):
         mdl(V, np.zeros(8, int), encoding="rows")
+
+
+@pytest.mark.parametrize("method", ["mdl", "refined", "stream"])
+def test_columns_that_a_kernel_sorts_get_the_cut_points_of_those_that_numpy_sorts(method, monkeypatch):
+    rng = np.random.default_rng(6)
+    x = np.where(rng.random(600) < 0.1, rng.choice([np.nan, np.inf, -np.inf], 600), np.round(rng.normal(size=600), 2))
+    y = ((x > 0.3) ^ (rng.random(600) < 0.2)).astype(np.uint8) + 2 * (x < -1)
+    by_kernel = find_cuts(x, method, 5, "n-1", y, None).tolist()
+    monkeypatch.setattr(bins, "_SMALL", 0)
+    assert len(by_kernel) > 1
+    assert by_kernel == find_cuts(x, method, 5, "n-1", y, None).tolist()

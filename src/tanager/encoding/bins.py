@@ -15,6 +15,7 @@ from tanager import _kernels
 from tanager.errors import OptionError, check_option
 
 METHODS = ("refined", "stream", "mdl", "width", "frequency")
+_SMALL = 10_000  # rows of a column that a kernel sorts at once; beyond, NumPy is quicker
 MOST_REFINED = 20  # bins of a column: counts of pairs and triples grow with their square and cube
 STREAM_BINS = 10  # of a column in a stream, whose first rows must do for all that follow
 
@@ -119,6 +120,10 @@ def _cut_by_class(
 ) -> np.ndarray:
     """Cut by class entropy, then on to about so many bins in all; None: to as many as rows allow; 0: no further."""
     check_option("encoding", encoding, ("n-1", "candidates"))
+    if weights is None and len(values) < _SMALL:
+        x, y = np.ascontiguousarray(values, np.float64), np.ascontiguousarray(labels, np.uint16)
+        by_candidates = encoding == "candidates"
+        return np.array(_kernels.cuts_of_unsorted(x, y, by_candidates, n_bins, rows_per_cell, MOST_REFINED))
     x, w, keep = _usable(values, weights)
     if len(x) == 0:
         return np.empty(0)

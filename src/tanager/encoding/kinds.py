@@ -247,7 +247,7 @@ def _rule(cells: Cells, max_whole: int) -> tuple[str, str]:
         if cells.declared:
             return "categorical", "values declared"
         return "categorical", cells.what if cells.values else "all missing"
-    if cells.values.dtype.kind == "f" and np.isnan(cells.values).all():
+    if cells.all_missing:
         return "categorical", "all missing"
     if cells.what.startswith(("dates", "times")):
         return "numeric", cells.what

@@ -209,7 +209,8 @@ def _from_rows(rows: list[Any]) -> Table:
     if rows and all(issubclass(kind, Mapping) for kind in kinds):
         names = list(dict.fromkeys(chain.from_iterable(rows)))
         _refuse_other_names(dict.fromkeys(names))
-        return Table(names, len(rows), [partial(_dict_column, rows, name) for name in names], gaps=True)
+        cells = _DictCells(rows, names)
+        return Table(names, len(rows), [partial(cells.column, i) for i in range(len(names))], gaps=True)
     for kind in kinds:
         if issubclass(kind, str | bytes | Mapping) or not hasattr(kind, "__len__"):
             r = next(r for r, row in enumerate(rows) if type(row) is kind)
@@ -221,8 +222,22 @@ def _from_rows(rows: list[Any]) -> Table:
     return Table(None, len(rows), [partial(read_objects, cells, f"x{i}") for i, cells in enumerate(columns)])
 
 
-def _dict_column(rows: list[Mapping[str, Any]], name: str) -> Cells:
-    return read_objects([row.get(name) for row in rows], name)
+class _DictCells:
+    """The cells of rows that are dicts: those that are floats are read for all columns at once."""
+
+    def __init__(self, rows: list[Mapping[str, Any]], names: list[str]) -> None:
+        self._rows, self._names = rows, names
+
+    @cached_property
+    def _floats(self) -> tuple[np.ndarray, list[bool]]:
+        numbers = np.empty((len(self._rows), len(self._names)), order="F")
+        return numbers, _kernels.float_columns(self._rows, self._names, numbers)
+
+    def column(self, i: int) -> Cells:
+        numbers, sound = self._floats
+        if sound[i]:
+            return Numbers(numbers[:, i])
+        return read_objects([row.get(self._names[i]) for row in self._rows], self._names[i])
 
 
 def _refuse_other_names(columns: Mapping[Any, Any]) -> None:

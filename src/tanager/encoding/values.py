@@ -41,11 +41,21 @@ class Numbers:
         if self.values.dtype.kind in "iu":
             return self.values
         # Most float columns have a fraction in their first rows, which spares a pass over all of them.
-        head = self.values[:1000]
-        if _fractions(head[~np.isnan(head)]):
+        if self.has_fractions:
             return None
-        present = self.values[~np.isnan(self.values)]
-        return None if _fractions(present) else present.astype(np.int64)
+        return self.values[~np.isnan(self.values)].astype(np.int64)
+
+    @cached_property
+    def has_fractions(self) -> bool:
+        """Whether a number is not whole, infinite, or beyond 2**53, where floats skip integers."""
+        return self.values.dtype.kind == "f" and _kernels.has_fractions(self.values.astype(np.float64, copy=False))
+
+    @property
+    def all_missing(self) -> bool:
+        """Whether there is no number."""
+        if self.values.dtype.kind != "f" or (len(self.values) and self.values[0] == self.values[0]):
+            return False
+        return bool(np.isnan(self.values).all())
 
     def n_distinct_whole(self, most: int) -> int | None:
         """How many distinct whole numbers; None when not all are whole, or when there are more than ``most``."""
@@ -199,12 +209,6 @@ def from_distinct(values: list[Any], index: np.ndarray, declared: bool = False, 
         places = {value: v for v, value in enumerate(distinct)}
         index = np.array([*(places[value] for value in plains), -1], dtype=np.int32)[index]
     return Categories(distinct, index, what, declared, exact)
-
-
-def _fractions(present: np.ndarray) -> bool:
-    """Whether a number is not an integer, infinite, or beyond 2**53, where floats skip integers."""
-    present = present.astype(np.float64, copy=False)
-    return bool(np.any((present != np.rint(present)) | (np.abs(present) > 2**53)))
 
 
 def index_whole(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -471,6 +471,11 @@ class Classifier(TakesTurns, Estimator):
 
         ``stream``: more rows will come. ``first``: and these rows fix the cut points for all of them.
         """
+        tried = None if first or self._warm_up is None else self._warm_up.take_trial(n_rows(batch.X), self.classes_)
+        if tried is not None:
+            self.encoder_ = tried
+            self._start_model()
+            return
         self.encoder_ = Encoder(**self.encoder_options())
         codes = read_table(batch.X).codes
         if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
@@ -516,6 +521,8 @@ class Classifier(TakesTurns, Estimator):
         table = read_table(batch.X)
         trial = Encoder(**self.encoder_options())
         trial.learn(table, batch.labels, batch.weights, len(self.classes_), stream=True)
+        if self._warm_up is not None:
+            self._warm_up.note_trial(trial, table, self.classes_)
         if not all(settled(column) for column in trial.schema.columns):
             return False
         rules = trial.rules(table.names or [f"x{i}" for i in range(table.n_columns)])
@@ -545,7 +552,7 @@ class Classifier(TakesTurns, Estimator):
         if n_first < warm.n_rows:
             first = batch.part(0, n_first)
         else:  # no further row may bring a column, so that all are read once
-            batch = first = Batch(read_table(batch.X), batch.labels, batch.weights, batch.times)
+            batch = first = Batch(warm.read(), batch.labels, batch.weights, batch.times)
         self._start_encoder(first, first=last, stream=True)
         self._count(batch)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tanager.encoding import Schema
+from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows, own_copy, rows_of_dicts, stack
 from tanager.encoding.kinds import settled
 from tanager.encoding.matching import Told, aligned
-from tanager.encoding.tables import read_table
+from tanager.encoding.tables import Table, read_table
 from tanager.errors import DataError, warn_user
 from tanager.learning.batch import Batch
 from tanager.learning.rows import widened
@@ -33,6 +33,11 @@ class WarmUp:
         self.counted = 0
         self.stage = 0
         self._told: Told = set()
+        self._trial: tuple[Encoder, Table, np.ndarray] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The rows; a trial can be made again."""
+        return self.__dict__ | {"_trial": None}
 
     def append(self, batch: Batch) -> None:
         """Keep more rows."""
@@ -69,6 +74,25 @@ class WarmUp:
             self._labels = np.concatenate([self._labels, labels])
             self._weights = np.concatenate([self._weights, np.ones(len(labels))])
             self._single = []
+
+    def note_trial(self, encoder: Encoder, table: Table, classes: np.ndarray) -> None:
+        """Columns as the first rows show them, which were asked for to tell whether they can be fixed.
+
+        Where they cannot, the same columns are the provisional ones.
+        """
+        self._trial = encoder, table, classes
+
+    def take_trial(self, n_first: int, classes: np.ndarray) -> Encoder | None:
+        """The columns that were learned from so many first rows already; given once, because an encoder grows."""
+        if self._trial is None or self._trial[1].n_rows != n_first or self._trial[2] is not classes:
+            return None
+        trial, self._trial = self._trial, None
+        return trial[0]
+
+    def read(self) -> Table:
+        """All rows, read as one table, if they were not already."""
+        known = None if self._trial is None else self._trial[1]
+        return known if known is not None and known.n_rows == self.n_rows else read_table(self.X)
 
     @property
     def labels(self) -> np.ndarray:
