@@ -13,10 +13,26 @@ from river.tree import HoeffdingTreeClassifier
 
 from benchmarks.drift import wandering
 from benchmarks.harness import Line, rate
-from tanager import AODE, FANC, TAN, DriftAware, EvolvingNaiveBayes, HalfLives, HoeffdingTree, NaiveBayes
+from tanager import (
+    AODE,
+    FAN,
+    FANC,
+    KDB,
+    SPC,
+    SPODE,
+    TAN,
+    TC,
+    WAODE,
+    DriftAware,
+    EvolvingNaiveBayes,
+    HalfLives,
+    HoeffdingTree,
+    NaiveBayes,
+)
 
 BAR = 3.0
-N_ROWS, OF_RIVER = 4_000, 1_000
+N_ROWS = 4_000
+TURNS = 4
 
 Rows = tuple[list[dict[str, Any]], list[Any]]
 Make = Callable[[], Any]
@@ -44,6 +60,15 @@ def rows_per_second(model: Any, rows: list[dict[str, Any]], labels: list[Any]) -
     return len(rows) / (time.thread_time() - start)
 
 
+def best_in_turns(ours: Make, theirs: Make, rows: list[dict[str, Any]], labels: list[Any]) -> tuple[float, float]:
+    """The best of several runs of both over the same rows, one after the other: the machine is noisy."""
+    fast = slow = 0.0
+    for _ in range(TURNS):
+        fast = max(fast, rows_per_second(ours(), rows, labels))
+        slow = max(slow, rows_per_second(theirs(), rows, labels))
+    return fast, slow
+
+
 def retrained() -> Any:
     return DriftRetrainingClassifier(GaussianNB(), ADWIN(), train_in_background=False)
 
@@ -61,6 +86,16 @@ PEERS: dict[str, tuple[Callable[[int], Rows], Make, Make]] = {
     "AODE / BernoulliNB": (of_flags, AODE, BernoulliNB),
     "FANC / BernoulliNB": (of_flags, FANC, BernoulliNB),
     "TAN / BernoulliNB": (of_flags, TAN, BernoulliNB),
+    "FAN / BernoulliNB": (of_flags, FAN, BernoulliNB),
+    "KDB / BernoulliNB": (of_flags, KDB, BernoulliNB),
+    "SPODE / BernoulliNB": (of_flags, SPODE, BernoulliNB),
+    "WAODE / BernoulliNB": (of_flags, WAODE, BernoulliNB),
+    "TC / BernoulliNB": (of_flags, TC, BernoulliNB),
+    "SPC / BernoulliNB": (of_flags, SPC, BernoulliNB),
+    "NaiveBayes(decay=0.999) / BernoulliNB": (of_flags, lambda: NaiveBayes(decay=0.999), BernoulliNB),
+    "NaiveBayes(window=1000) / BernoulliNB": (of_flags, lambda: NaiveBayes(window=1000), BernoulliNB),
+    "AODE(decay=0.999) / BernoulliNB": (of_flags, lambda: AODE(decay=0.999), BernoulliNB),
+    "AODE(window=1000) / BernoulliNB": (of_flags, lambda: AODE(window=1000), BernoulliNB),
     "HalfLives / BernoulliNB": (of_flags, HalfLives, BernoulliNB),
 }
 
@@ -69,7 +104,6 @@ def lines() -> Iterator[Line]:
     for what, (make_rows, ours, theirs) in PEERS.items():
         for n_columns in (8, 20):
             rows, labels = make_rows(n_columns)
-            fast = max(rows_per_second(ours(), rows, labels) for _ in range(4))
-            slow = max(rows_per_second(theirs(), rows[:OF_RIVER], labels[:OF_RIVER]) for _ in range(3))
+            fast, slow = best_in_turns(ours, theirs, rows, labels)
             name = f"one dict at a time, {n_columns} columns: {what}"
             yield Line(name, f"{rate(fast)} / {rate(slow)}", fast / slow, BAR, at_most=False)

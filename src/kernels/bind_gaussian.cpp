@@ -1,4 +1,7 @@
 // Gaussian columns along a stream and given their parents, for Python: all arrays are checked here.
+#include <algorithm>
+#include <cmath>
+
 #include "bind_arrays.hpp"
 #include "densities.hpp"
 #include "gaussian.hpp"
@@ -326,6 +329,28 @@ bool ratios(const Digits &digits, const Windows &windows, double ddof, double sc
     return true;
 }
 
+// The posterior of one row of naive Bayes, from the log joint of its columns with codes; None where a number is not
+// usable as it is.
+nb::object posterior(const Digits &digits, const Windows &windows, double ddof, double scale, const Contiguous &row,
+                     const std::vector<double> &log_joint) {
+    exact::Sums sums = checked_sums(digits, windows);
+    const std::size_t k = std::size_t(sums.n_lines);
+    expect(std::int64_t(row.shape(0)) == sums.n, "there must be one number per column");
+    expect(log_joint.size() == k && k > 0, "there must be one number per class");
+    expect(scale > 0 && (ddof == 0 || ddof == 1), "ddof is 0 or 1");
+    for (int i = 0; i < sums.n; ++i)
+        if (std::abs(row.data()[i]) > 0x1p1022) return nb::none();
+    std::vector<double> joint(k);
+    Moments(std::move(sums), ddof, scale).log_ratios(row.data(), joint.data());
+    for (std::size_t c = 0; c < k; ++c) joint[c] += log_joint[c];
+    const double top = *std::max_element(joint.begin(), joint.end());
+    double total = 0;
+    for (double &share : joint) total += share = std::exp(share - top);
+    nb::list answer;
+    for (const double share : joint) answer.append(share / total);
+    return answer;
+}
+
 Normals checked_normals(const Rows &mean, const Rows &inverse, const Rows &top, int k) {
     for (const Rows *part : {&inverse, &top})
         expect(part->shape(0) == mean.shape(0) && part->shape(1) == mean.shape(1), "distributions differ in shape");
@@ -396,6 +421,8 @@ void bind_gaussian(nb::module_ &m) {
     m.def("moment_ratios", &ratios, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("ddof"),
           nb::arg("scale"), nb::arg("values"), nb::arg("ratios").noconvert(), nb::arg("highest").noconvert(),
           nb::arg("labels").none() = nb::none(), nb::arg("raw").none() = nb::none());
+    m.def("moment_posterior", &posterior, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("ddof"),
+          nb::arg("scale"), nb::arg("row"), nb::arg("log_joint"));
     m.def("stream_moments", &run, nb::arg("rows"), nb::arg("labels"), nb::arg("raw"), nb::arg("scales"),
           nb::arg("halved"), nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("ddof"), nb::arg("scale"),
           nb::arg("out").noconvert(), nb::arg("asked").none() = nb::none(), nb::arg("leaving").none() = nb::none(),

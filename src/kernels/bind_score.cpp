@@ -204,8 +204,8 @@ struct PyPlan {
         const Released release;
         score_rows(plan, *marginal, codes, left_out, log_joint, n_jobs, out);
     }
-    // The posterior of a single row.
-    nb::list one(const AnyArray &codes) {
+    // The posterior of a single row, or logs of the joint.
+    nb::list one(const AnyArray &codes, bool log_joint) {
         check_ready();
         const Codes row = as_row(codes, plan.store.n);
         if (!single) single = std::make_unique<Scratch>(plan);
@@ -214,7 +214,7 @@ struct PyPlan {
         double few[16];
         std::vector<double> many(plan.store.k > 16 ? plan.store.k : 0);
         double *out = plan.store.k > 16 ? many.data() : few;
-        plan.score(single->slot.data(), -1, 0, false, out, *single);
+        plan.score(single->slot.data(), -1, 0, log_joint, out, *single);
         nb::list answer;
         for (int c = 0; c < plan.store.k; ++c) answer.append(out[c]);
         return answer;
@@ -442,7 +442,7 @@ void bind_score(nb::module_ &m) {
         .def("score_marginal", &PyPlan::score_marginal, nb::arg("codes"), nb::arg("out").noconvert(),
              nb::arg("log_joint") = false, nb::arg("labels").none() = nb::none(),
              nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0, nb::arg("n_jobs") = 1)
-        .def("one", &PyPlan::one, nb::arg("codes"))
+        .def("one", &PyPlan::one, nb::arg("codes"), nb::arg("log_joint") = false)
         .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
              nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
              nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),

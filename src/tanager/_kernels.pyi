@@ -454,8 +454,8 @@ class ScoringPlan:
         n_jobs: int = 1,
     ) -> None:
         """As `score`, of single networks and multi-nets, missing values summed out; NaN where that is too much work."""
-    def one(self, codes: _Codes) -> list[float]:
-        """The posterior of a single row."""
+    def one(self, codes: _Codes, log_joint: bool = False) -> list[float]:
+        """The posterior of a single row, or logs of the joint."""
     def stream(
         self,
         codes: _Codes,
@@ -881,6 +881,11 @@ def stream_moments(
     After it, gone[r] rows leave: those in `leaving` (numbers, labels, raw weights) first, then the rows themselves.
     False, and nothing is done, where there is no room for the digits of a row.
     """
+
+def moment_posterior(
+    digits: _Integers, windows: _Integers, ddof: int, scale: float, row: _Floats, log_joint: list[float]
+) -> list[float] | None:
+    """The posterior of one row, from the log joint of its other columns; None where a number is beyond 2**1022."""
 
 def moment_ratios(
     digits: _Integers,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Block:
     @property
     def labelled(self) -> np.ndarray:
         """Which rows have a label."""
-        known: np.ndarray = self.labels != np.iinfo(self.labels.dtype).max
+        known: np.ndarray = self.labels != _largest(self.labels.dtype)
         return known
 
     def part(self, rows: slice | np.ndarray) -> Block:
@@ -71,10 +72,18 @@ class Block:
 
     def counted(self) -> Block:
         """Only the rows that count: those with a label and a weight above zero."""
+        if len(self.labels) == 1 and self.weights is None and self.labels.item(0) != _largest(self.labels.dtype):
+            return self  # a row of a stream, and NumPy takes longer to begin
         which = self.labelled
         if self.weights is not None:
             which = which & (self.weights > 0)
         return self if which.all() else self.part(which)
+
+
+@lru_cache
+def _largest(kind: np.dtype[Any]) -> int:
+    """The largest value of a type of labels."""
+    return int(np.iinfo(kind).max)
 
 
 def in_blocks(blocks: Iterable[Block], size: int) -> Iterator[Block]:

@@ -43,6 +43,7 @@ _ONE_PIECE = 1 << 24  # cells of triples that stand one behind the other
 _MOST_BITS = 332  # of the scale: some 1e100
 _SMALL_TABLE = 2**18  # bytes of a table of all cells that is not worth being sparse
 _SLOTS_IN_FILES = "rooms"  # the name of n_slots in files; it stays, so that old and new files read each other
+_FEW_CLASSES = 8  # fewer numbers NumPy adds up one after the other, as Python does
 
 
 def place_of(schema: Schema, name: str | int) -> int:
@@ -572,6 +573,8 @@ class JointCounts:
     @property
     def n_rows(self) -> float:
         """Total weight of the rows counted."""
+        if len(self._classes) < _FEW_CLASSES:  # a stream asks at every row, and NumPy takes longer to begin
+            return float(sum(self._classes.tolist()) / self.scale)
         return float(self._classes.sum() / self.scale)
 
     @property

@@ -179,12 +179,10 @@ class Moments:
             run(*sums.with_room(values, own[1]))
         return ratios, highest
 
-    def row_ratios(self, numbers: np.ndarray) -> np.ndarray:
-        """The ratios of one row, (1, classes)."""
-        sums, values = self.sums, usable_numbers(numbers[None, :])
-        ratios = np.empty((1, self.n_classes))
-        _kernels.moment_ratios(sums.digits, sums.windows, self.ddof, sums.scale, values, ratios, np.empty(1))
-        return ratios
+    def posterior(self, numbers: np.ndarray, log_joint: list[float]) -> list[float] | None:
+        """Probabilities of the classes of one row, from the log joint of all else; None where a number is too large."""
+        sums = self.sums
+        return _kernels.moment_posterior(sums.digits, sums.windows, self.ddof, sums.scale, numbers, log_joint)
 
     def normals(self) -> tuple[Normals, AllRows]:
         """The distribution of every class and column, and the moments of all rows."""

@@ -537,15 +537,13 @@ class Encoder(TableTransformer):
 
     def quick_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray | None:
         """The codes of a row in which nothing is new or odd; None for any other."""
-        self._check_schema()
-        if self._finder is None:
-            names = [c.column.name for c in self._codecs]
-            self._finder = _kernels.RowFinder(names, [c.table() for c in self._codecs])
         if type(row) is not dict:
             return None
-        codes = np.empty(
-            len(self._codecs), self._row_type if unseen == "ignore" else code_type(self._most_values, unseen)
-        )
+        codecs = self._codecs
+        if not codecs or self._finder is None:
+            self._check_schema()
+            self._finder = _kernels.RowFinder([c.column.name for c in codecs], [c.table() for c in codecs])
+        codes = np.empty(len(codecs), self._row_type if unseen == "ignore" else code_type(self._most_values, unseen))
         return codes if self._finder.find(row, codes) else None
 
     def _finish_row(self, row: Mapping[str, Any], codes: list[int], unseen: str) -> np.ndarray:

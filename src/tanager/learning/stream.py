@@ -260,8 +260,10 @@ def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp) -> None:
     first, *others = models
     behind = [model for model in others if model._warm_up is not None or not _has_columns_of(model, first)]
     if behind:
-        rows = warm.batch if first._warm_up is None else warm.batch.part(0, warm.counted)
-        codes = first.encoder_.encode(rows.X, "ignore", type(first).__name__)
+        all_counted = first._warm_up is None or warm.counted == warm.n_rows
+        rows = warm.batch if all_counted else warm.batch.part(0, warm.counted)
+        table = warm.read() if all_counted else rows.X
+        codes = first.encoder_.encode(table, "ignore", type(first).__name__)
         block = Block(codes, rows.labels, rows.weights, rows.times, first._numbers(rows.X))
     for model in behind:
         model._warm_up, model.encoder_ = None, first.encoder_

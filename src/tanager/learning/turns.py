@@ -164,13 +164,20 @@ def _alone(method: Method, name: str) -> Method:
     def in_turn(self: Any, *args: Any, **kwargs: Any) -> Any:
         turns: Turns = self._turns
         me = get_ident()
-        if turns.held_by(me):
+        if turns._owner == me or me in turns._asking:
             return method(self, *args, **kwargs)
-        turns.begin_alone(me, changes=changes)
+        turns._lock.acquire()  # as ``begin_alone`` and ``end_alone``, without the calls: single rows come through here
+        if turns._asking:
+            turns._be_alone(me, changes=changes)
+        else:
+            turns._owner = me
+            if changes:
+                turns._settled.clear()
         try:
             return method(self, *args, **kwargs)
         finally:
-            turns.end_alone()
+            turns._owner = None
+            turns._lock.release()
 
     return in_turn
 

@@ -33,11 +33,12 @@ class WarmUp:
         self.counted = 0
         self.stage = 0
         self._told: Told = set()
-        self._trial: tuple[Encoder, Table, np.ndarray] | None = None
+        self._table: Table | None = None  # all rows when they were last read as one
+        self._trial: tuple[int, Encoder, np.ndarray] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """The rows; a trial can be made again."""
-        return self.__dict__ | {"_trial": None}
+        """The rows; all else can be made again."""
+        return self.__dict__ | {"_table": None, "_trial": None}
 
     def append(self, batch: Batch) -> None:
         """Keep more rows."""
@@ -80,19 +81,22 @@ class WarmUp:
 
         Where they cannot, the same columns are the provisional ones.
         """
-        self._trial = encoder, table, classes
+        self._trial = table.n_rows, encoder, classes
+        if table.n_rows == self.n_rows:
+            self._table = table
 
     def take_trial(self, n_first: int, classes: np.ndarray) -> Encoder | None:
         """The columns that were learned from so many first rows already; given once, because an encoder grows."""
-        if self._trial is None or self._trial[1].n_rows != n_first or self._trial[2] is not classes:
+        if self._trial is None or self._trial[0] != n_first or self._trial[2] is not classes:
             return None
-        trial, self._trial = self._trial, None
-        return trial[0]
+        encoder, self._trial = self._trial[1], None
+        return encoder
 
     def read(self) -> Table:
-        """All rows, read as one table, if they were not already."""
-        known = None if self._trial is None else self._trial[1]
-        return known if known is not None and known.n_rows == self.n_rows else read_table(self.X)
+        """All rows, read as one table; once, until more of them come."""
+        if self._table is None or self._table.n_rows != self.n_rows:
+            self._table = read_table(self.X)
+        return self._table
 
     @property
     def labels(self) -> np.ndarray:

@@ -12,26 +12,13 @@ from tanager.scoring.explain_rows import Explained, differences, explain_rows
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 
-_FEW = 8  # NumPy adds up fewer numbers one after the other
-
 
 def normalised(log_joint: np.ndarray) -> np.ndarray:
     """Probabilities of the classes from logs of the joint, row by row."""
-    if len(log_joint) == 1 and log_joint.shape[1] < _FEW:
-        return _normalised_row(log_joint)
     top = log_joint.max(axis=1, keepdims=True)
     proba = np.exp(log_joint - top)
     posterior: np.ndarray = proba / proba.sum(axis=1, keepdims=True)
     return posterior
-
-
-def _normalised_row(log_joint: np.ndarray) -> np.ndarray:
-    """The same for one row of few classes, in less time than NumPy takes to begin."""
-    proba: np.ndarray = np.exp(log_joint - max(log_joint[0].tolist()))
-    total = 0.0
-    for share in proba[0].tolist():
-        total += share
-    return proba / total
 
 
 class Gaussian:
@@ -53,9 +40,12 @@ class Gaussian:
 
     def score_row(self, codes: np.ndarray, numbers: np.ndarray) -> list[float]:
         """``score`` of one row."""
-        joint = self.inner.score(Query(codes[None, :]), log_joint=True)
-        proba: list[float] = normalised(joint + self.moments.row_ratios(numbers))[0].tolist()
-        return proba
+        if isinstance(self.inner, View):
+            proba = self.moments.posterior(numbers, self.inner.plan.one(codes, True))
+            if proba is not None:
+                return proba
+        answer: list[float] = self.score(Query(codes[None, :], numbers[None, :]))[0].tolist()
+        return answer
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors of learned rows, each taken out of counts and moments."""

@@ -164,7 +164,8 @@ class View:
         if self.unit != self.counts.scale:
             self.unit = self.counts.scale
             self._plan.rescale(self.unit)
-        self.learn_strengths()
+        if not self.has_strengths:
+            self.learn_strengths()
         return self._plan
 
     def learn_strengths(self) -> None:

@@ -184,21 +184,21 @@ class GrowingTree:
         leaf = self.leaf_of(codes)
         view = self._view_of(leaf)
         if self.by_majority(leaf):
-            shares: list[float] = _shares(self.model_of(leaf).memory.counts.class_counts).tolist()
+            counts = self.model_of(leaf).memory.counts if view is None else view.counts
+            shares: list[float] = _shares(counts.class_counts).tolist()
             return shares
         return answer_row(self.model_of(leaf), codes) if view is None else view.plan.one(codes)
 
     def _view_of(self, leaf: Leaf) -> View | None:
         """What answers in a leaf whose classifier has but counts and one structure, with all values and classes."""
-        if leaf.view is None or leaf.model is None or not self._is_current(leaf.view, leaf.model):
+        view, model, maker = leaf.view, leaf.model, self.maker
+        if view is None or model is None or model.classes_ is not maker.classes:
+            leaf.view = plain_view(self.model_of(leaf))
+            return leaf.view
+        counts = model.memory.counts
+        if view.counts is not counts or counts.schema is not maker.schema or counts.store is not view.layout:
             leaf.view = plain_view(self.model_of(leaf))
         return leaf.view
-
-    def _is_current(self, view: View, model: CountsClassifier) -> bool:
-        """Whether a view of the counts of a leaf still answers for it, with all values and classes."""
-        if view.counts.schema is not self.maker.schema or model.classes_ is not self.maker.classes:
-            return False
-        return view.valid and view.counts is model.memory.counts
 
     def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
         """``learn`` of one row of known values, by the shortest way."""
@@ -220,12 +220,12 @@ class GrowingTree:
 
     def _judge(self, leaf: Leaf, view: View, codes: np.ndarray, label: int, weight: float) -> None:
         """Note whether the classifier and the majority of a leaf answer a row rightly; as ``_chosen`` does."""
-        proba, before = view.plan.one(codes), view.counts.class_counts
-        rows = before.sum().item() + len(before)
+        proba, before = view.plan.one(codes), view.counts.class_counts.tolist()
+        rows = sum(before) + len(before)
         by_classifier, by_majority = leaf.right
         if proba[label] >= max(proba) - TIE:
             by_classifier += weight
-        if (before.item(label) + 1) / rows >= (max(before.tolist()) + 1) / rows - TIE:
+        if (before[label] + 1) / rows >= (max(before) + 1) / rows - TIE:
             by_majority += weight
         leaf.right = by_classifier, by_majority
 

@@ -468,6 +468,11 @@ class HalfLives(Classifier):
             self.start()
         weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
         times = None if time is None else check_times([time], 1)
+        if self._is_one_ladder:
+            said = self._ladders[0].run_dict(row, y, sample_weight, times)
+            if said is not None:
+                self._mix(said, weights)
+                return self
         labels = np.empty(1, dtype=object)
         labels[0] = y
         (row,) = self._to_learn([row], labels, weights)
@@ -479,6 +484,11 @@ class HalfLives(Classifier):
             return self
         self._answer_and_learn(StreamPart([row], labels, weights, times))
         return self
+
+    @property
+    def _is_one_ladder(self) -> bool:
+        """Whether rows go to the only ladder as they are, and columns are not to be chosen any more."""
+        return len(self._ladders) == 1 and self._labels is None and self._few.decided
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn rows with every member, then let the weights follow."""
@@ -581,8 +591,7 @@ class HalfLives(Classifier):
         row = check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
-        quick = len(self._ladders) == 1 and self._labels is None
-        said = self._ladders[0].answer_dict(row) if quick else None
+        said = self._ladders[0].answer_dict(row) if self._is_one_ladder else None
         proba = self.stream_proba([row]) if said is None else self._pool.mix(said)
         return dict(zip(self.class_codes, proba[0].tolist(), strict=True))
 

@@ -167,8 +167,10 @@ class HoeffdingTree(Classifier):
 
     def _followed(self) -> GrowingTree:
         """The tree, with all values and classes that are known by now."""
-        self._tree.follow(self.encoder_.schema, self.classes_)
-        return self._tree
+        tree, schema = self._tree, self.encoder_.schema
+        if schema is not tree.maker.schema or self.classes_ is not tree.maker.classes:
+            tree.follow(schema, self.classes_)
+        return tree
 
     @property
     def class_count_(self) -> np.ndarray:

@@ -224,7 +224,13 @@ class Ladder:
                 return None
             codes = first.encoder_.update_row(row)
         weights = None if weight == 1.0 else np.array([float(weight)])
-        return self._encoded(Block(codes[None, :], np.array([label], dtype=np.uint16), weights, times), None)
+        labels = np.array([label], dtype=np.uint16)
+        together = self._together or self._side_by_side()
+        said = together.run_row(codes, labels, weights) if together is not None and times is None else None
+        if said is None:
+            return self._encoded(Block(codes[None, :], labels, weights, times), None)
+        self._follow_vocabulary()
+        return Said(first.classes_, said, labels)
 
     def _run_provisional(
         self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
@@ -236,11 +242,11 @@ class Ladder:
         codes, label = found
         together = self._side_by_side()
         labels = np.array([label], dtype=np.uint16)
-        run = None if together is None else together.run(Block(codes[None, :], labels), None)
-        if run is None or not len(run[0]):
+        said = None if together is None else together.run_row(codes, labels, None)
+        if said is None:
             return None
         keep_provisional_row(first, row, label)
-        return Said(first.classes_, run[0], labels)
+        return Said(first.classes_, said, labels)
 
     def _warms_up(self, rows: StreamPart) -> bool:
         """Whether columns are provisional, and those of the first model do for the first of these rows.

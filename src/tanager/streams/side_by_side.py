@@ -100,6 +100,20 @@ class SideBySide:
             clock.pass_rows(went, None if block.times is None else block.times[:went])
         return judged[:went], None if answers is None else answers[:went]
 
+    def run_row(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        """``run`` of one row without a time, by the shortest way; None where it must go another one."""
+        if self._fade is None:
+            return None
+        judged = np.empty((1, len(self.models), self.n_classes))
+        fading = self._fade, self._halved
+        if not _kernels.stream_half_lives(
+            self._store, self.units, *self._estimate, codes[None, :], labels, weights, *fading, judged
+        ):
+            return None
+        for clock in self._clocks:
+            clock.learned += 1
+        return judged
+
     def _fading(self, n: int, times: np.ndarray | None) -> np.ndarray | None:
         """What every model keeps before each of some rows, (models, rows); None where one comes late."""
         steps = [model.memory.steps(n, times) for model in self.models]

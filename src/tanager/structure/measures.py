@@ -57,8 +57,8 @@ def class_information(counts: JointCounts) -> np.ndarray:
     column = np.repeat(np.arange(n), n_values)  # of every value, all columns one after the other
     slot = np.arange(len(column)) + (counts.offsets[:n] - np.cumsum(n_values) + n_values)[column]
     table = counts.singles[slot] / counts.scale
-    classes = np.zeros((n, counts.n_classes))
-    np.add.at(classes, column, table)
+    k = counts.n_classes
+    classes = np.bincount((column[:, None] * k + np.arange(k)).ravel(), table.ravel(), minlength=n * k).reshape(n, k)
     joint = np.bincount(column, (_n_log_n(table).sum(axis=1) - _n_log_n(table.sum(axis=1))), minlength=n)
     rows = classes.sum(axis=1)
     return _per_row(joint + _n_log_n(rows) - _n_log_n(classes).sum(axis=1), rows)

@@ -36,18 +36,29 @@ def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge
     order = np.argsort(-weights[i, j], kind="stable")  # pairs are in order already
     if positive:
         order = order[weights[i, j][order] > 0]
-    tree = np.arange(n)  # that every column belongs to
+    above = list(range(n))  # a column of the same tree; itself, where it stands for the tree
     edges: list[Edge] = []
     for start in range(0, len(order), EDGES_AT_ONCE):
         some = order[start : start + EDGES_AT_ONCE]
-        some = some[tree[i[some]] != tree[j[some]]]
+        if start:
+            tree = np.array([_top(above, a) for a in range(n)])
+            some = some[tree[i[some]] != tree[j[some]]]
         for a, b in zip(i[some].tolist(), j[some].tolist(), strict=True):
-            if tree[a] != tree[b]:
+            top, other = _top(above, a), _top(above, b)
+            if top != other:
                 edges.append((a, b))
-                tree[tree == tree[b]] = tree[a]
+                above[other] = top
         if len(edges) == n - 1:
             break
     return edges
+
+
+def _top(above: list[int], a: int) -> int:
+    """The column that stands for the tree of column a; the way there is made shorter."""
+    while above[a] != a:
+        above[a] = above[above[a]]
+        a = above[a]
+    return a
 
 
 def direct(edges: list[Edge], n: int, root_score: np.ndarray, root: int | None = None) -> list[int]:
@@ -59,7 +70,8 @@ def direct(edges: list[Edge], n: int, root_score: np.ndarray, root: int | None =
     for a, b in edges:
         neighbours[a].append(b)
         neighbours[b].append(a)
-    starts = sorted(range(n), key=lambda i: (i != root, -root_score[i], i))
+    scores = root_score.tolist()
+    starts = sorted(range(n), key=lambda i: (i != root, -scores[i], i))
     parents = [NO_PARENT] * n
     reached = [False] * n
     for start in starts:
