@@ -163,3 +163,15 @@ def test_a_new_value_may_be_the_first_that_a_fresh_model_learns() -> None:
     for row, label in zip(rows, labels, strict=True):  # a model began in the background just before "new 100" came
         model.partial_fit([row], [label])
     assert any(event.what == "drift" for event in model.events_)
+
+
+@pytest.mark.parametrize("odd", [0.3, 5.0, 1e300, 1.7e308, float("inf"), float("nan"), None])
+def test_a_row_of_gaussian_columns_is_answered_as_in_a_table(odd: float | None) -> None:
+    rng = np.random.default_rng(7)
+    rows = [{"a": a, "b": b, "c": "u" if a > 0 else "v"} for a, b in rng.normal(size=(60, 2)).tolist()]
+    model = NaiveBayes(gaussian=True, warm_up=20)
+    for at, row in enumerate(rows):
+        model.learn_one(row, ["x", "y", "z"][at % 3])
+    row = {"a": odd, "b": 0.1, "c": "u"}
+    answer = model.predict_proba_one(row)
+    assert list(answer.values()) == pytest.approx(model.predict_proba([row])[0].tolist(), rel=1e-12)
