@@ -14,7 +14,8 @@ def slow_forest(weights: np.ndarray, positive: bool) -> list[tuple[int, int]]:
     n = len(weights)
     together = [{a} for a in range(n)]
     edges = []
-    for a, b in sorted(((a, b) for a in range(n) for b in range(a + 1, n)), key=lambda e: (-weights[e], e)):
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    for a, b in sorted(pairs, key=lambda pair: (-weights[pair], pair)):
         if b not in together[a] and (weights[a, b] > 0 or not positive):
             edges.append((a, b))
             joined = together[a] | together[b]
