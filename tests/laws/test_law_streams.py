@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiles import examples, later
+from profiles import examples, later, spread
 from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, HNB, KDB, SPODE, TAN, BestOf, NaiveBayes
 from tanager.errors import DataError
 
-every = pytest.mark.parametrize("name", NAMES)
+every = spread("name", NAMES)
 
 
 def one_by_one(model, rows, labels, weights=None):

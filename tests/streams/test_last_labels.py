@@ -64,7 +64,7 @@ def same(found: dict[Any, float], expected: dict[Any, float]) -> bool:
 @pytest.mark.parametrize("lag", [1, 3])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_rows_one_by_one_are_those_of_the_twin(name: str, lag: int, gaps: bool) -> None:
-    X, y = stream(gaps=gaps)
+    X, y = stream(100, gaps=gaps)
     rows, model = as_dicts(X), HalfLives(BASES[name], half_lives=SHORT, lag=lag)
     expected = by_hand(BASES[name], rows, y.tolist(), lag, 0)
     for row, label, twin in zip(rows, y.tolist(), expected, strict=True):
@@ -76,7 +76,7 @@ def test_rows_one_by_one_are_those_of_the_twin(name: str, lag: int, gaps: bool) 
 @pytest.mark.parametrize(("lag", "delay"), [(1, 1), (2, 7)])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_late_labels_are_those_of_the_twin(name: str, lag: int, delay: int, gaps: bool) -> None:
-    X, y = stream(gaps=gaps)
+    X, y = stream(100, gaps=gaps)
     rows, model = as_dicts(X), HalfLives(BASES[name], half_lives=SHORT, lag=lag, delay=delay)
     expected = by_hand(BASES[name], rows, y.tolist(), lag, delay)
     found = model.start(np.array(["low", "mid", "top"])).test_then_train(
