@@ -47,7 +47,7 @@ def test_a_stream_is_answered_as_single_rows_are(name, table, weighted):
     assert stream.counts_.n_rows == single.counts_.n_rows
 
 
-@pytest.mark.parametrize("name", ["tan", "kdb", "kdb-3", "hnb", "waode", "spode", "best-some", "fanc-2", "nb-balanced"])
+@spread("name", ["tan", "kdb", "kdb-3", "hnb", "waode", "spode", "best-some", "fanc-2", "nb-balanced"])
 def test_a_structure_that_follows_the_counts_is_learned_again_at_the_same_rows(name):
     rng = np.random.default_rng(5)
     X = rng.integers(0, 3, (330, 4))
