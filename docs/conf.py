@@ -1,4 +1,4 @@
-"""The site: all Markdown pages of the repository where they are, and the API reference from docstrings. See `make docs`."""
+"""The site (`make docs`): all Markdown pages where they are, and the API reference from docstrings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ autosummary_generate = False  # `_site.reference` writes the pages of names
 autodoc_typehints = "none"  # types are in the words of the docstrings
 autodoc_member_order = "bysource"
 autodoc_mock_imports = [
-    name for name in ("anywidget", "confluent_kafka", "dask", "pyspark", "river", "traitlets") if find_spec(name) is None
+    name
+    for name in ("anywidget", "confluent_kafka", "dask", "pyspark", "river", "traitlets")
+    if find_spec(name) is None
 ]
 napoleon_google_docstring = False
 napoleon_use_param = False  # types are words: nothing to link

@@ -1,4 +1,4 @@
-"""Finishes a built site: `python docs/_site/finish.py build/site/0.1.0` lists the versions and follows every link inside.
+"""Finishes a built site: `python docs/_site/finish.py build/site/0.1.0` lists versions, and follows all links inside.
 
 Versions stand side by side in one folder. `switcher.json` there lists them for the menu, newest first, and `index.html`
 leads to the newest. A link to a page, a picture or a heading that is not there is an error.
@@ -14,7 +14,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 START = "docs/index.html"
-FORWARD = '<!doctype html><meta charset="utf-8"><title>tanager</title><meta http-equiv="refresh" content="0; url={0}"><a href="{0}">tanager</a>\n'
+FORWARD = (
+    '<!doctype html><meta charset="utf-8"><title>tanager</title>'
+    '<meta http-equiv="refresh" content="0; url={0}"><a href="{0}">tanager</a>\n'
+)
 
 
 class Page(HTMLParser):

@@ -81,12 +81,12 @@ def add_menu(app: Sphinx, page: str, content: list[str]) -> None:
     elif page in SECTIONS:
         content[0] += menu(page, content[0], app.env.found_docs)
     elif page.startswith("docs/methods/"):
-        content[0] += f"\n**In the reference:** {{class}}`tanager.{posixpath.basename(page)}`, with all options and methods.\n"
+        content[0] += (
+            f"\n**In the reference:** {{class}}`tanager.{posixpath.basename(page)}`, with all options and methods.\n"
+        )
 
 
-def read_again(
-    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
+def read_again(app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
     """Sections are read again when pages come and go."""
     return list(SECTIONS) if added or removed else []
 

@@ -1,7 +1,7 @@
 """One page for every name that `docs/api/README.md` lists, written before Sphinx reads: its docstring and its methods.
 
-Methods that all classifiers have are described once, on `docs/api/classifiers.md`; the page of a classifier links to them.
-Methods that parts of the library call on each other are left out (see `numpydoc_validation` in pyproject.toml).
+Methods that all classifiers have are described once, on `docs/api/classifiers.md`; the page of a classifier links
+there. Methods that parts of the library call on each other are left out (`numpydoc_validation` in pyproject.toml).
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def methods_of(cls: type) -> dict[str, type]:
 def _for_users(cls: type, name: str) -> bool:
     home = home_of(cls, name)
     member = vars(home)[name]
-    described = inspect.isfunction(member) or isinstance(member, staticmethod | classmethod | property | cached_property)
+    described = inspect.isfunction(member) or isinstance(
+        member, staticmethod | classmethod | property | cached_property
+    )
     place = f"{home.__module__}.{home.__qualname__}.{name}"
     ours = home.__module__.startswith("tanager")
     return described and ours and bool(getattr(member, "__doc__", None)) and not NOT_FOR_USERS.search(place)
@@ -92,7 +94,11 @@ def _class_page(name: str, cls: type) -> str:
 
 def _about(name: str) -> str:
     page = ROOT / "docs" / "methods" / f"{name.rpartition('.')[2]}.md"
-    return f".. seealso:: The idea, its cost and its source: :doc:`/docs/methods/{page.stem}`.\n\n" if page.exists() else ""
+    return (
+        f".. seealso:: The idea, its cost and its source: :doc:`/docs/methods/{page.stem}`.\n\n"
+        if page.exists()
+        else ""
+    )
 
 
 def _member(name: str, cls: type, method: str) -> str:
