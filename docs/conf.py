@@ -49,6 +49,7 @@ napoleon_use_param = False  # types are words: nothing to link
 napoleon_use_rtype = False
 napoleon_custom_sections = ["Shared options", ("Attributes", "params_style")]
 python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
 python_maximum_signature_line_length = 100
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -64,6 +65,7 @@ html_theme_options = {
     "logo": {"text": "tanager"},
     "header_links_before_dropdown": 8,
     "navigation_depth": 3,
+    "collapse_navigation": True,
     "show_toc_level": 2,
     "show_prev_next": True,
     "navbar_align": "left",

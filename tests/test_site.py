@@ -110,7 +110,8 @@ def test_a_link_of_the_site_that_leads_nowhere_is_found(tmp_path, capsys):
     assert "1.10.0/docs/index.html" in (tmp_path / "index.html").read_text()  # not 1.9.0
     bad = '<a href="other.html#gone">a</a> <a href="gone.html">b</a> <img src="gone.png">'
     (pages / "index.html").write_text(good + bad)
-    assert finish.main(tmp_path / "1.10.0") == 3
+    (pages / "other.html").write_text('<h1 id="here">:py:obj:<code>x</code></h1>')
+    assert finish.main(tmp_path / "1.10.0") == 4
     assert "gone.html leads nowhere" in capsys.readouterr().err
 
 

@@ -7,6 +7,7 @@ leads to the newest. A link to a page, a picture or a heading that is not there 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -14,6 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 START = "docs/index.html"
+RAW = re.compile(r":py:\w+:|\{(?:class|doc|ref|meth)\}")
 FORWARD = (
     '<!doctype html><meta charset="utf-8"><title>tanager</title>'
     '<meta http-equiv="refresh" content="0; url={0}"><a href="{0}">tanager</a>\n'
@@ -76,15 +78,18 @@ def list_versions(site: Path) -> None:
 
 
 def main(folder: Path) -> int:
-    """The number of broken links."""
+    """The number of broken links, and of pages that show what was meant as markup."""
     list_versions(folder.parent)
     pages = read_pages(folder)
     links = list(inner_links(pages))
     broken = [(path, link) for path, link, target, anchor in links if not is_there(target, anchor, pages)]
     for path, link in broken:
         print(f"{path.relative_to(folder.resolve())}: {link} leads nowhere", file=sys.stderr)
+    raw = [path for path in pages if RAW.search(path.read_text(encoding="utf-8"))]
+    for path in raw:
+        print(f"{path.relative_to(folder.resolve())} shows markup as text", file=sys.stderr)
     print(f"{len(pages)} pages, {len(links)} links inside, {len(broken)} broken: {folder / START}")
-    return len(broken)
+    return len(broken) + len(raw)
 
 
 if __name__ == "__main__":

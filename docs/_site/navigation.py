@@ -37,7 +37,7 @@ FOLDERS = {
     "experiments/": "experiments/README",
     "": "docs/internals/README",
 }
-LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)|^(tanager\.[\w.]+)$", re.MULTILINE)  # or a name in the reference
 
 
 def section_of(page: str) -> str:
@@ -48,13 +48,13 @@ def section_of(page: str) -> str:
 def linked_pages(page: str, text: str) -> list[str]:
     """The pages that a text links to, each once, in the order of the text."""
     folder = posixpath.dirname(page)
-    found = [posixpath.normpath(posixpath.join(folder, target)).removesuffix(".md") for target in LINK.findall(text)]
-    return list(dict.fromkeys(found))
+    targets = [target or f"names/{name}.md" for target, name in LINK.findall(text)]
+    return list(dict.fromkeys(posixpath.normpath(posixpath.join(folder, to)).removesuffix(".md") for to in targets))
 
 
 def menu(section: str, text: str, pages: Iterable[str]) -> str:
     """Toctrees for a section: one for each of its headings, and one for pages that it does not link to."""
-    mine = {page for page in pages if section_of(page) == section and not page.startswith("docs/api/names/")}
+    mine = {page for page in pages if section_of(page) == section}
     mine -= {START, *SECTIONS}
     trees, heading = [], ""
     for part in re.split(r"^(## .*)$", text, flags=re.MULTILINE):

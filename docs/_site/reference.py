@@ -116,6 +116,17 @@ class SharedMethods(SphinxDirective):
         return self.parse_text_to_nodes(f"```{{eval-rst}}\n.. currentmodule:: {SHARED.__module__}\n\n{members}\n```")
 
 
+def as_tables(app: Sphinx, page: str, content: list[str]) -> None:
+    """Turn the lists of names into tables with links: what autosummary writes is no Markdown."""
+    if page == "docs/api/README":
+        content[0] = re.sub(r"```\{autosummary\}\n\n(.*?)```", _table, content[0], flags=re.DOTALL)
+
+
+def _table(block: re.Match[str]) -> str:
+    names = "".join(f"   {name}\n" for name in block[1].split())
+    return f"```{{eval-rst}}\n.. autosummary::\n   :nosignatures:\n\n{names}```"
+
+
 def write_pages(app: Sphinx) -> None:
     """Write pages that are new or have changed, and remove those of names that are gone."""
     PAGES.mkdir(exist_ok=True)
@@ -133,5 +144,6 @@ def write_pages(app: Sphinx) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to Sphinx."""
     app.connect("builder-inited", write_pages)
+    app.connect("source-read", as_tables, priority=600)  # after the menu, which reads the lists
     app.add_directive("shared-methods", SharedMethods)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
