@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -48,7 +49,7 @@ def add_completion(name: str, command: click.Command) -> None:
             parameter.type = _completed_type(name, parameter)
 
 
-def _completed_type(command: str, parameter: click.Parameter) -> click.ParamType:
+def _completed_type(command: str, parameter: click.Parameter) -> click.ParamType[Any]:
     if (command, parameter.name) == ("generate", "model"):
         return NameText(_generators)
     if isinstance(parameter, click.Argument):
