@@ -107,12 +107,14 @@ from tanager.classifiers.first_parent import FirstParent
 tanager.FirstParent = FirstParent
 tanager.__all__.append("FirstParent")
 
+import profiles
 import registry  # which collects the public classifiers
 
+profiles.TURNS = 1  # no test is left to other classifiers
+
 registry.INSTANCES["firstparent"] = lambda n: FirstParent()
-registry.NAMES.append("firstparent")
-registry.PLAIN.append(FirstParent())
-registry.ALL.append(FirstParent())
+registry.NAMES[:] = ["firstparent"]
+registry.PLAIN[:] = registry.ALL[:] = [FirstParent()]
 """
 
 

@@ -32,6 +32,7 @@ FOLDERS = {
     "docs/api/": "docs/api/README",
     "docs/commands/": "docs/commands/README",
     "docs/comparisons/": "docs/comparisons/README",
+    "docs/coming-from/": "docs/comparisons/README",
     "docs/internals/": "docs/internals/README",
     "docs/": "docs/README",
     "experiments/": "experiments/README",
