@@ -6,7 +6,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all check bench sanitize sanitized fuzz fuzz-sanitized clean build
+.PHONY: demo test test-all check docs packages bench sanitize sanitized fuzz fuzz-sanitized clean build
 
 # uv installs in seconds what takes pip a minute. Where it cannot be had, or does not find a package, pip does the same.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -55,6 +55,7 @@ check: build
 # All examples, long searches, every command in the documentation, many crashes, and the kernels under sanitizers.
 test-all: check $(VENV)/.cluster $(VENV)/.export $(VENV)/.browser
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "long or not long"
+	$(MAKE) docs
 	$(MAKE) sanitize
 	$(MAKE) fuzz
 
@@ -67,6 +68,22 @@ $(VENV)/.export: $(VENV)/.ready
 $(VENV)/.browser: $(VENV)/.ready
 	$(INSTALL) --no-build-isolation -e ".[browser,widget]"
 	touch $@
+
+# The site, in build/site/VERSION: warnings are errors, and every link inside is followed. `make test` does without.
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+$(VENV)/.docs: $(VENV)/.built
+	$(INSTALL) --no-build-isolation -e ".[docs]"
+	touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -b html -q -W --keep-going -j 2 -c docs . build/site/$(VERSION)
+	$(BIN)/python docs/_site/finish.py build/site/$(VERSION)
+
+# A source archive and a wheel in dist/, tried in an environment with nothing else; other Pythons with PYTHONS="python3.12 ...".
+PYTHONS ?= $(PYTHON)
+packages: $(VENV)/.built
+	$(INSTALL) "build>=1.2"
+	$(BIN)/python tools/packages.py $(PYTHONS)
 
 # Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md).
 $(VENV)/.cluster: $(VENV)/.ready

@@ -154,11 +154,27 @@ class Entry(NamedTuple):
 
 
 @cache
-def completed(cls: type, own: str) -> str:
-    """The docstring of a class with all its options and attributes; `own` is what stands in its source."""
+def completed(cls: type, own: str, *, shared: bool = True) -> str:
+    """The docstring of a class with all its attributes and options, or with those that it does not share.
+
+    `own` is what stands in its source.
+    """
     text = inspect.cleandoc(own)
+    left_out = () if shared else shared_options(cls)
+    parameters = {name: entry for name, entry in _parameters(cls).items() if name not in left_out}
     attributes = _attributes(cls, _entries(text, "Attributes"))
-    return _with_section(_with_section(text, "Parameters", _parameters(cls)), "Attributes", attributes)
+    return _with_section(_with_section(text, "Parameters", parameters), "Attributes", attributes)
+
+
+def shared_entries() -> dict[str, Entry]:
+    """What is said of the options that classifiers share."""
+    return _entries(OPTIONS, "")
+
+
+def shared_options(cls: type) -> list[str]:
+    """The options of a class of which it says nothing of its own, and neither do its ancestors."""
+    own = {name for base in cls.__mro__ for name in _entries(own_words(base), "Parameters")}
+    return [name for name in _parameters(cls) if name in shared_entries() and name not in own]
 
 
 _SECTION = re.compile(r"^(Parameters|Attributes|Notes|Examples|See Also|References|Raises|Methods)\n-+\n", re.M)
@@ -197,7 +213,7 @@ def _option(cls: type, name: str) -> Entry:
         if entry is not None and entry.type:
             return Entry(entry.type, (*entry.lines, *further))
         further = further if entry is None else (*entry.lines, *further)
-    shared = _entries(OPTIONS, "").get(name, Entry("", ()))
+    shared = shared_entries().get(name, Entry("", ()))
     return Entry(shared.type, (*shared.lines, *further))
 
 

@@ -65,6 +65,8 @@ class Commands(click.Group):
             return None
         command = import_module(f"tanager.cli.{name}").command
         assert isinstance(command, click.Command)
+        if ctx.resilient_parsing:  # the shell asks what could follow
+            import_module("tanager.cli.completion").add_completion(name, command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

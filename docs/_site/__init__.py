@@ -1,0 +1,1 @@
+"""What the site needs beyond Sphinx: navigation from the links of pages, and pages of the public names."""
