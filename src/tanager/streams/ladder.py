@@ -270,9 +270,8 @@ class Ladder:
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
         models = [model for model in self._models if isinstance(model, CountsClassifier)]
-        models[0].count_warm_up()
-        if self._together is None or not self._together.is_of(models):
-            _ = self.models  # all of them follow
+        if self._together is None:
+            _ = self.models  # all of them have the columns of the first
         encoded = encode_next(models[0], rows)
         if encoded is None:
             return self._apart(rows, 1)
@@ -281,7 +280,8 @@ class Ladder:
         X = rows.part(0, len(block)).X
         # Counts are not read here, but counted anew where columns change; so what lies side by side may stay there.
         warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
-        if self._together is not None and not self._together.is_of(models):
+        columns_stay = rows_of_stage(models[0], 1) > 0
+        if self._together is not None and not (columns_stay and self._together.is_of(models)):
             _ = self.models
         return said
 
