@@ -96,7 +96,7 @@ class DriftAware(Classifier):
     Attributes
     ----------
     model_ : classifier
-        The one that answers.
+        The one that answers. Copy it to keep it: once it is gone, the next one may begin in its place.
     background_ : classifier or None
         The one that is trained in the background.
     events_ : list of Event
