@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from experiments.real_streams.rivals import LEAST, Rows, real, river_stream, taken
-from tanager import AODE, HalfLives
+from tanager import AODE, DriftAware, HalfLives
 from tanager.evaluate import Table
+from tanager.streams.ladder import Said
+from tanager.streams.pool import Pool
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "one ladder": {},
@@ -21,6 +23,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "more_bins=(5, 20), subspaces=2": {"more_bins": (5, 20), "subspaces": 2},
     "lag=1": {"lag": 1},
 }
+WATCHED = "and a member that is DriftAware"
 
 
 def _made(name: str, **options: Any) -> Callable[[], Rows]:
@@ -43,14 +46,15 @@ STREAMS: dict[str, Callable[[], Rows]] = {
 }  # fmt: skip
 
 
-def table(base: AODE | None, progress: Callable[..., object]) -> Table:
+def table(base: AODE | None, progress: Callable[..., object], variants: Sequence[str] = (*VARIANTS, WATCHED)) -> Table:
     """Mean log loss and accuracy of every variant over all streams, and its time as a multiple of one ladder's."""
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in VARIANTS}
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in variants}
     for at, (stream, read) in enumerate(STREAMS.items()):
         X, y = read()
-        for name, options in VARIANTS.items():
+        for name in variants:
             progress(at, len(STREAMS), f"{stream}, {name}")
-            found[name].append(_figures(HalfLives(base, **options), X, y))
+            model = Watched(base) if name == WATCHED else HalfLives(base, **VARIANTS[name])
+            found[name].append(_figures(model, X, y))
     first = np.array(found["one ladder"])
     lines = []
     for name, figures in found.items():
@@ -61,7 +65,37 @@ def table(base: AODE | None, progress: Callable[..., object]) -> Table:
     return Table(heads, lines, {"log loss": ".4f", "accuracy": ".4f", "time": ".1f"})
 
 
-def _figures(model: HalfLives, X: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+class Watched:
+    """One ladder and a DriftAware classifier beside it, mixed as the members of a ladder are."""
+
+    def __init__(self, base: AODE | None) -> None:
+        self._ladder, self._aware, self._said = HalfLives(base), DriftAware(base or AODE()), list[Said]()
+        mix = self._ladder._mix
+
+        def listen(said: Said, weights: np.ndarray | None) -> np.ndarray:
+            self._said.append(said)
+            return mix(said, weights)
+
+        self._ladder.__dict__["_mix"] = listen
+
+    def test_then_train(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Answer every row from the rows before it, then learn it; one column per class."""
+        self._ladder.test_then_train(X, y)
+        aware = self._aware.test_then_train(X, y)
+        self.classes_ = self._ladder.classes_
+        out, pool, done = np.zeros(aware.shape), Pool("stacking", len(self._ladder.half_lives) + 1), 0
+        for said in self._said:
+            rows, columns = slice(done, done + len(said)), np.searchsorted(self.classes_, said.classes)
+            if len(columns):
+                answers = np.concatenate([said.answers, aware[rows, None][:, :, columns]], axis=1)
+                out[rows, columns], _ = pool.learn(np.ascontiguousarray(answers), None, said.labels, None)
+            else:
+                out[rows] = 1 / len(self.classes_)
+            done = rows.stop
+        return out
+
+
+def _figures(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
     start = time.thread_time()
     proba = model.test_then_train(X, y)
     seconds = time.thread_time() - start

@@ -34,6 +34,15 @@ std::pair<Remembered, int> hear(const Dense<double> &values, double warning, dou
     return {{ddm.n, ddm.wrong, ddm.low, ddm.spread, int(ddm.signal)}, int(gravest)};
 }
 
+// How many rows were of a kind, and how many there were, older ones fading: of these again, once more rows have come.
+std::pair<double, double> share(const Dense<double> &values, double keep, double count, double of) {
+    for (std::size_t r = 0; r < values.shape(0); ++r) {
+        count = count * keep + values.data()[r];
+        of = of * keep + 1;
+    }
+    return {count, of};
+}
+
 }  // namespace
 
 void bind_drift(nb::module_ &m) {
@@ -41,6 +50,7 @@ void bind_drift(nb::module_ &m) {
           nb::arg().noconvert());
     m.def("wrong_answers", &mark_wrong<std::uint16_t>, nb::arg(), nb::arg().noconvert(), nb::arg(),
           nb::arg().noconvert());
+    m.def("fading_share", &share, nb::arg("values"), nb::arg("keep"), nb::arg("count"), nb::arg("of"));
     m.def("hear_answers", &hear, nb::arg("values"), nb::arg("warning"), nb::arg("drift"), nb::arg("min_rows"),
           nb::arg("smoothing"), nb::arg("before"));
 }

@@ -177,10 +177,11 @@ class MdlCuts {
     MdlCuts(const double *values, const std::uint16_t *labels, const double *weights, std::size_t n_rows,
             std::size_t n_classes, bool by_candidates)
         : labels_(labels), weights_(weights), n_classes_(n_classes), by_candidates_(by_candidates), left_(n_classes),
-          right_(n_classes), n_left_(n_classes), n_right_(n_classes), term_(n_classes) {
+          right_(n_classes), n_right_(n_classes), term_(n_classes) {
         group(values, n_rows);
         if (weights) return;
-        for (std::size_t n = table_.size(); n <= n_rows; ++n) table_.push_back(compute(static_cast<double>(n)));
+        for (std::size_t n = kept_.size(); n <= n_rows; ++n) kept_.push_back(compute(static_cast<double>(n)));
+        table_ = kept_.data();
     }
 
     std::vector<double> run() {
@@ -211,17 +212,22 @@ class MdlCuts {
     std::vector<double> low_;          // the distinct values
     std::vector<std::size_t> start_;   // first row of each distinct value, and the number of rows
     std::vector<std::int32_t> class_;  // the class all rows of a distinct value share, or mixed
-    std::vector<double> left_, right_;
-    std::vector<std::size_t> n_left_, n_right_;  // rows, to know which classes are present: weights may not cancel
+    std::vector<double> left_, right_, best_left_, best_right_;  // class weights of both sides, and at the best cut
+    std::vector<std::size_t> n_right_;                           // rows: weights may not cancel
     std::vector<double> term_;
 
-    // n log2 n for whole n, when rows are not weighted: logarithms are most of the work. Kept for the next column.
-    static inline thread_local std::vector<double> table_;
+    // n log2 n for whole n, when rows are not weighted: logarithms are most of the work. Kept for the next column; its
+    // address is at hand, as finding what belongs to a thread takes longer than reading it.
+    static inline thread_local std::vector<double> kept_;
+    const double *table_ = nullptr;
 
     static double compute(double x) { return x > 0 ? x * std::log2(x) : 0.0; }
-    double x_log_x(double x) const { return weights_ ? compute(x) : table_[static_cast<std::size_t>(x)]; }
+    double x_log_x(double x) const { return table_ ? table_[static_cast<std::size_t>(x)] : compute(x); }
 
     void group(const double *values, std::size_t n_rows) {
+        low_.reserve(n_rows);
+        start_.reserve(n_rows + 1);
+        class_.reserve(n_rows);
         for (std::size_t r = 0; r < n_rows; ++r) {
             const auto label = static_cast<std::int32_t>(labels_[r]);
             if (r == 0 || values[r] != values[r - 1]) {
@@ -241,7 +247,6 @@ class MdlCuts {
     double gather(std::size_t first, std::size_t last) {
         std::fill(left_.begin(), left_.end(), 0.0);
         std::fill(right_.begin(), right_.end(), 0.0);
-        std::fill(n_left_.begin(), n_left_.end(), 0);
         std::fill(n_right_.begin(), n_right_.end(), 0);
         for (std::size_t r = start_[first]; r < start_[last]; ++r) {
             right_[labels_[r]] += weight(r);
@@ -258,13 +263,12 @@ class MdlCuts {
     void move_left(std::size_t r) {
         const std::size_t c = labels_[r];
         left_[c] += weight(r);
-        ++n_left_[c];
-        --n_right_[c];
-        right_[c] = n_right_[c] ? right_[c] - weight(r) : 0.0;
+        right_[c] -= weight(r);
+        if (weights_ && --n_right_[c] == 0) right_[c] = 0;
     }
 
-    static std::size_t present(const std::vector<std::size_t> &rows) {
-        return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](std::size_t n) { return n > 0; }));
+    static std::size_t present(const std::vector<double> &side) {
+        return static_cast<std::size_t>(std::count_if(side.begin(), side.end(), [](double w) { return w > 0; }));
     }
 
     // W * entropy of one side, from its class weights.
@@ -280,18 +284,18 @@ class MdlCuts {
     // The first group right of the best cut, or none when no cut pays.
     std::size_t split(std::size_t first, std::size_t last) {
         const double total = gather(first, last);
-        const auto c = static_cast<double>(present(n_right_));
+        const auto c = static_cast<double>(present(right_));
         if (total < 2 || c < 2) return none;
         const double entropy = bits(right_) / total;
         const auto [best, expected] = cheapest(first, last, total);
         if (best == none) return none;
 
-        gather(first, last);
-        for (std::size_t r = start_[first]; r < start_[best]; ++r) move_left(r);
+        std::swap(left_, best_left_);
+        std::swap(right_, best_right_);
         const double left = std::accumulate(left_.begin(), left_.end(), 0.0);
         const double right = std::accumulate(right_.begin(), right_.end(), 0.0);
-        const double entropies = c * entropy - static_cast<double>(present(n_left_)) * bits(left_) / left -
-                                 static_cast<double>(present(n_right_)) * bits(right_) / right;
+        const double entropies = c * entropy - static_cast<double>(present(left_)) * bits(left_) / left -
+                                 static_cast<double>(present(right_)) * bits(right_) / right;
         const double gain = entropy - expected, delta = log2_of_3_to(c) - entropies;
         // The total weight stands for N in log2(N - 1) as well: a row of weight 2 must equal the row given twice.
         const double choices = by_candidates_ ? static_cast<double>(last - first - 1) : total - 1;
@@ -302,6 +306,7 @@ class MdlCuts {
     std::pair<std::size_t, double> cheapest(std::size_t first, std::size_t last, double total) {
         std::size_t best = none;
         double least = std::numeric_limits<double>::infinity(), left = 0;
+        const double tie = 1e-12 * total;
         for (std::size_t g = first + 1; g < last; ++g) {
             for (std::size_t r = start_[g - 1]; r < start_[g]; ++r) {
                 const std::size_t c = labels_[r];
@@ -311,13 +316,15 @@ class MdlCuts {
             }
             if (class_[g] != mixed && class_[g] == class_[g - 1]) continue;  // never the best place for a cut
             const double terms = std::accumulate(term_.begin(), term_.end(), 0.0);
-            const double expected = (x_log_x(left) + x_log_x(total - left) - terms) / total;
-            if (expected < least - 1e-12) {
+            const double expected = x_log_x(left) + x_log_x(total - left) - terms;  // times the total
+            if (expected < least - tie) {
                 least = expected;
                 best = g;
+                best_left_ = left_;
+                best_right_ = right_;
             }
         }
-        return {best, least};
+        return {best, least / total};
     }
 
     // log2(3^c - 2); beyond 600 classes 3^c overflows and the 2 no longer shows.

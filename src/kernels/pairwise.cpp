@@ -7,22 +7,41 @@ namespace tanager::scoring {
 
 namespace {
 
-// What one row needs once: N(x_i, y), P(x_i | y), pseudo-counts of x_i as a child, and 1 / (N(x_i, y) + total) for
-// every total that a child of x_i may have. The reciprocals of a missing parent are 0, so its terms vanish.
+// 1 / (N(x_i, y) + total) for every total that a child of x_i may have. Those of a missing parent are 0, so its terms
+// vanish.
+template <int Fixed>
+void find_reciprocals(const ScoringPlan &p, const int *slot, Scratch &w) {
+    const Store &s = p.store;
+    const int k = Fixed ? Fixed : s.k;
+    for (std::size_t u = 0; u < p.totals.size(); ++u) {
+        const double total = p.estimate.unit * p.totals[u];
+        for (int i = 0; i < s.n; ++i) {
+            if (!p.is_parent[i]) continue;
+            double *reciprocal = &w.reciprocal[(u * s.n + i) * k], *count = &w.count[i * k];
+            if (slot[i] == s.missing_slot(i)) {
+                std::fill_n(reciprocal, k, 0.0);
+            } else if constexpr (Fixed > 0) {
+                using L = Lanes<Fixed>;
+                (L::all(1) / (L::load(count) + L::all(total))).store(reciprocal);
+            } else {
+                for (int c = 0; c < k; ++c) reciprocal[c] = 1 / (count[c] + total);
+            }
+        }
+    }
+}
+
+// What one row needs once: N(x_i, y), P(x_i | y) and the pseudo-counts of x_i as a child.
 template <int Fixed, bool LeaveOut>
 void prepare_row(const ScoringPlan &p, const int *slot, double left_out, Scratch &w) {
     const Store &s = p.store;
-    const int k = Fixed ? Fixed : s.k, n = s.n, n_totals = int(p.totals.size());
+    const int k = Fixed ? Fixed : s.k, n = s.n;
     const double *sub = w.sub.data();
     const double unit = p.estimate.unit, strength = unit * p.estimate.strength;
     w.here.clear();
     for (int i = 0; i < n; ++i) {
         if (!p.is_read[i]) continue;
         w.cell[i] = (s.offsets[i] + slot[i]) * k;
-        if (slot[i] == s.missing_slot(i)) {
-            for (int u = 0; u < n_totals; ++u) std::fill_n(&w.reciprocal[(std::size_t(u) * n + i) * k], k, 0.0);
-            continue;
-        }
+        if (slot[i] == s.missing_slot(i)) continue;
         w.here.push_back(i);
         const double *cells = s.singles + w.cell[i];
         double *count = &w.count[i * k], *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
@@ -42,14 +61,8 @@ void prepare_row(const ScoringPlan &p, const int *slot, double left_out, Scratch
                 if (LeaveOut) rows = (rows - L::load(sub)).at_least_zero();
                 ((seen + L::all(start)) / (rows + L::all(total))).store(base);
             }
-            for (int u = 0; u < n_totals && p.is_parent[i]; ++u)
-                (L::all(1) / (seen + L::all(unit * p.totals[u]))).store(&w.reciprocal[(std::size_t(u) * n + i) * k]);
         } else {
             for (int c = 0; c < k; ++c) count[c] = LeaveOut ? at_least_zero(cells[c] - sub[c]) : cells[c];
-            for (int u = 0; u < n_totals && p.is_parent[i]; ++u) {
-                double *reciprocal = &w.reciprocal[(std::size_t(u) * n + i) * k];
-                for (int c = 0; c < k; ++c) reciprocal[c] = 1 / (count[c] + unit * p.totals[u]);
-            }
         }
         if (needs_base && (careful_base || !Fixed)) {
             const double *lost = s.singles + s.missing_cell(i);
@@ -212,14 +225,25 @@ inline void multiply_children(const ScoringPlan &p, int parent, Scratch &w, doub
     }
 }
 
-// The first `size` numbers of x, times a factor, to the power n, into out.
-inline void powers(const double *x, double factor, int size, int n, double *__restrict square, double *__restrict out) {
-    for (int i = 0; i < size; ++i) square[i] = x[i] * factor;
-    std::fill_n(out, size, 1.0);
-    for (; n > 0; n >>= 1) {
-        if (n & 1)
-            for (int i = 0; i < size; ++i) out[i] *= square[i];
-        for (int i = 0; i < size; ++i) square[i] *= square[i];
+// For every attribute present the product of its denominators N(x_i, y) + total over all others, times `shrink` each,
+// into out, in their order. Others with the same total are one power.
+template <int Fixed>
+void denominators(const ScoringPlan &p, double shrink, const Scratch &w, double *out) {
+    using L = Lanes<Fixed>;
+    const int n_totals = int(p.totals.size());
+    const double unit = p.estimate.unit;
+    for (std::size_t q = 0; q < w.here.size(); ++q) {
+        const int i = w.here[q];
+        const L count = L::load(&w.count[i * Fixed]);
+        L product = L::all(1);
+        for (int u = 0; u < n_totals; ++u) {
+            L square = (count + L::all(unit * p.totals[u])) * L::all(shrink);
+            for (int left = w.n_with_total[u] - (p.total_of[i] == u); left > 0; left >>= 1) {
+                if (left & 1) product = product * square;
+                if (left > 1) square = square * square;
+            }
+        }
+        product.store(out + q * Fixed);
     }
 }
 
@@ -275,19 +299,18 @@ void numerators(const ScoringPlan &p, double shrink, const Scratch &w, double *o
     }
 }
 
-// The common sum: all children have the same pseudo-count and total, nothing was ever missing, and no product can leave
-// the range. So a member is the product of its numerators N + pseudo, over its denominator to the power of the
-// children. `shrink` is a power of two that brings both back to where true counts are, or 1. Calls take(member, its
-// joint times its weight) and returns the weight of all that are eligible.
+// The common sum: all children have the same pseudo-count, nothing was ever missing, and no product can leave the
+// range. So a member is the product of its numerators N + pseudo over that of its denominators. `shrink` is a power of
+// two that brings both back to where true counts are, or 1. Calls take(member, its joint times its weight) and returns
+// the weight of all that are eligible.
 template <int Fixed, bool LeaveOut, class Take>
 double simple_members(const ScoringPlan &p, const int *slot, double rows, double shrink, Scratch &w, const Take &take) {
     using L = Lanes<Fixed>;
     const Store &s = p.store;
-    const int n_here = int(w.here.size());
     const double unit = p.estimate.unit, least = p.least_seen();
-    // Pseudo-counts are all alike here, so their place serves for the denominators to the power of the children, and
-    // that of the estimates without a parent for the numerators.
-    powers(w.reciprocal.data(), 1 / shrink, s.n * Fixed, n_here - 1, w.base.data(), w.pseudo.data());
+    // Pseudo-counts are all alike here, so their place serves for the denominators, and that of the estimates without a
+    // parent for the numerators.
+    denominators<Fixed>(p, shrink, w, w.pseudo.data());
     if (shrink == 1) numerators<Fixed, LeaveOut, false>(p, shrink, w, w.base.data());
     else numerators<Fixed, LeaveOut, true>(p, shrink, w, w.base.data());
     double qualified = 0, last_total = -1, last_scale = 0;
@@ -305,7 +328,8 @@ double simple_members(const ScoringPlan &p, const int *slot, double rows, double
             last_scale = 1 / (at_least_zero(rows) + unit * member.total);
         }
         const L joint = (L::load(count) + L::all(unit * member.cell)) * L::all(last_scale * member.weight);
-        const L children = L::load(&w.base[w.place[parent] * Fixed]) * L::load(&w.pseudo[parent * Fixed]);
+        const std::size_t at = std::size_t(w.place[parent]) * Fixed;
+        const L children = L::load(&w.base[at]) / L::load(&w.pseudo[at]);
         take(q, joint * children);
     }
     return qualified;
@@ -323,18 +347,19 @@ template <int Fixed>
 double simple_shrink(const ScoringPlan &p, double rows, Scratch &w) {
     const int n_here = int(w.here.size());
     const double unit = p.estimate.unit;
-    bool simple = p.shared_totals && p.totals.size() == 1 && 2 * int(p.members.size()) > n_here &&
-                  p.estimate.constant() && p.same_cells;
+    bool simple = p.shared_totals && 2 * int(p.members.size()) > n_here && p.estimate.constant() && p.same_cells;
+    std::fill(w.n_with_total.begin(), w.n_with_total.end(), 0);
     for (int q = 0; q < n_here && simple; ++q) {
         const int i = w.here[q];
         w.here_cell[q] = w.cell[i];
         w.place[i] = q;
+        ++w.n_with_total[p.total_of[i]];
         simple = !p.ever_missing[i];
     }
     if (!simple) return 0;
     // Numerators lie between the pseudo-count and all rows with it, denominators likewise.
     const auto fits = [&](double shrink) {
-        const double most = std::max((rows + unit * p.totals[0]) * shrink, 1.0);
+        const double most = std::max((rows + unit * p.most_total) * shrink, 1.0);
         const double least = std::min(unit * p.cells[0] * shrink, 1.0);
         return n_here * (std::ilogb(most) - std::ilogb(least) + 2) < 900;
     };
@@ -359,6 +384,7 @@ double sum(const ScoringPlan &p, const int *slot, double left_out, Scratch &w) {
             return qualified;
         }
     }
+    find_reciprocals<Fixed>(p, slot, w);
     const bool plain = p.shared_totals && p.estimate.constant();
     double fixed_value[Fixed ? 2 * Fixed : 1];
     double *value = Fixed ? fixed_value : w.value.data(), *power = value + k;
@@ -390,6 +416,7 @@ template <int Fixed, bool LeaveOut>
 double score_row(const ScoringPlan &p, const int *slot, double left_out, Scratch &w) {
     prepare_row<Fixed, LeaveOut>(p, slot, left_out, w);
     if (p.sum_of_products) return sum<Fixed, LeaveOut>(p, slot, left_out, w);
+    find_reciprocals<Fixed>(p, slot, w);
     product<Fixed, LeaveOut>(p, slot, w);
     return 1;
 }

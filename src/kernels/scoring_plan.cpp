@@ -275,6 +275,7 @@ void ScoringPlan::prepare_fast() {
         auto found = std::find(totals.begin(), totals.end(), total);
         total_of.push_back(int(found - totals.begin()));
         if (found == totals.end()) totals.push_back(total);
+        most_total = std::max(most_total, total);
         parent_factor.push_back(estimate.kind == Smoothing::bdeu && r > 0 ? 1 / r : 1);
         if (total <= 0 || estimate.kind == Smoothing::bdeu) shared_totals = false;
         if (cells[i] != cells[0]) same_cells = false;

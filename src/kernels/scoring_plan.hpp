@@ -78,6 +78,7 @@ struct ScoringPlan {
     // For the short cut: pseudo-count totals that occur (before the unit), and which of them attribute i has.
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
+    double most_total = 0;
     bool shared_totals = true;  // a child's pseudo-counts do not depend on the parent, and are positive
     bool same_cells = true;     // all children have the same pseudo-count
     std::vector<char> ever_missing, is_parent, is_read;
@@ -191,6 +192,7 @@ std::shared_ptr<TripleSweep> triple_sweep(const ScoringPlan &p);
 // Working memory of one thread: vectors of one number per class, then of one vector per attribute.
 struct Scratch {
     std::vector<int> slot, here, place;         // here: the attributes present; place: of an attribute among them
+    std::vector<int> n_with_total;              // how many of these have each of the totals
     std::vector<std::int64_t> cell, here_cell;  // first cell of the slot of each attribute, in a row of pairs
     std::vector<double> sub, prior, once, m, e, value;
     std::vector<double> base, pseudo, count, reciprocal;
@@ -202,6 +204,7 @@ struct Scratch {
         slot.resize(n);
         here.reserve(n);
         place.resize(n);
+        n_with_total.resize(p.totals.size());
         cell.resize(n);
         here_cell.resize(n);
         for (auto *v : {&sub, &prior, &once, &m, &e}) v->resize(k);

@@ -1065,6 +1065,9 @@ def learn_pool(
 def wrong_answers(proba: _Floats, labels: _Codes, tie: float, wrong: _Floats) -> None:
     """wrong[r] = 1 where another class is more probable than the true one, by more than a tie; else 0."""
 
+def fading_share(values: _Floats, keep: float, count: float, of: float) -> tuple[float, float]:
+    """The sum of values and their number, each weighing ``keep`` times the one after it; both go on from before."""
+
 def hear_answers(
     values: _Floats,
     warning: float,

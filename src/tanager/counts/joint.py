@@ -323,6 +323,15 @@ class JointCounts:
         """The raw cells of all tables but sparse ones, by their names in files; who writes says so afterwards."""
         return self._arrays()
 
+    def clear(self) -> None:
+        """Forget all rows; the layout stays."""
+        for cells in self._arrays().values():
+            cells.fill(0.0)
+        for number, family in enumerate(self.families):
+            if family in self.sparse:
+                self._families[number], self._handle = self._empty_sparse(family), None
+        self.scale, self.version = 1.0, self.version + 1
+
     def note_raw_cells(self, scale: float, halvings: int) -> None:
         """The raw cells were written anew: counted on elsewhere, with another scale, and halved so often."""
         self.scale, self.halvings, self.version = scale, self.halvings + halvings, self.version + 1
@@ -715,7 +724,7 @@ class JointCounts:
         self.version += 1
         return self
 
-    def grow(self, schema: Schema, classes: Iterable[object]) -> JointCounts:
+    def grow(self, schema: Schema, classes: Iterable[object], room_for: Schema | None = None) -> JointCounts:
         """Move to a schema (and classes) that holds all values (and classes) of the present one, and more.
 
         Parameters
@@ -724,6 +733,8 @@ class JointCounts:
             The columns with all their values.
         classes : iterable of object
             All classes.
+        room_for : Schema, default=None
+            The same columns with values that are about to come: where cells have to move, these get slots.
 
         Returns
         -------
@@ -738,6 +749,8 @@ class JointCounts:
             return self
         # Slots to double in columns that grow, so that a growing vocabulary costs a move only now and then.
         capacity = np.where(wanted > self.n_slots - 1, np.maximum(wanted, 2 * (self.n_slots - 1)), self.n_slots - 1)
+        if room_for is not None:
+            capacity = np.maximum(capacity, room_for.n_values + self.spare)
         spacious = self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self._dense_families())
         if self.n_rows == 0 or spacious > min(2 * self.nbytes + 2**24, as_bytes(self.max_memory)):
             capacity = wanted

@@ -14,7 +14,7 @@ from tanager import _kernels
 from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
 from tanager.encoding.display import encoder_html
-from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules, read_cells
+from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules, read_cells, stays_open
 from tanager.encoding.matching import Told, match_columns
 from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of
 from tanager.encoding.schema import Column, LeftOut, Schema
@@ -259,6 +259,39 @@ class Encoder(TableTransformer):
         found = _for_each(learn, range(len(names)), table.n_rows)
         self._set_schema(schema_of(found, lambda i: learn(i, replace(rules, kept=None))))
         return self
+
+    def leaves_open(
+        self, X: TableLike, y_codes: np.ndarray, weights: np.ndarray | None = None, n_classes: int | None = None
+    ) -> bool:
+        """Whether further rows of a stream may change some column of numbers, so far as its kind says alone.
+
+        Parameters
+        ----------
+        X : table
+            The first rows of a stream.
+        y_codes : array
+            Codes of the classes.
+        weights : array, default=None
+            How much each row counts.
+        n_classes : int, default=None
+            How many classes there are; larger codes are missing labels.
+
+        Returns
+        -------
+        bool
+            True where a column is not settled; False where that is not known yet. Nothing is learned.
+        """
+        table = read_table(X)
+        if self.given or table.codes is not None:
+            return False
+        rules = self.rules(table.names or [f"x{i}" for i in range(table.n_columns)], stream=True)
+        keep = _rows_to_learn_from(weights, y_codes, n_classes)
+
+        def is_open(i: int) -> bool:
+            cells = _kept(table, i, keep)
+            return stays_open(cells, i, rules) and not reason_to_leave_out(cells, i, rules)
+
+        return any(is_open(i) for i in range(table.n_columns))
 
     def rules(self, names: Sequence[str], *, first: bool = False, stream: bool = False) -> Rules:
         """How columns of these names are to be treated by the options, and ``first`` by the first rows of a stream."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, i
 from tanager.errors import DataError
 
 OPEN = b"tanager: open"  # metadata of a field whose dictionary holds the values so far, and does not declare them all
+
+SMALL = 2**18  # cells of a frame that may be copied as a whole
 
 Columns = tuple[Sequence[object], int, Sequence[Callable[[], Cells]]]
 
@@ -39,7 +41,33 @@ def pandas_columns(X: Any) -> Columns:
         raise DataError(
             f"Expected 2D array, got a pandas {type(X).__name__} instead. Reshape your data: pass X.to_frame()."
         )
-    return list(X.columns), len(X), [partial(read_series, series, str(name)) for name, series in X.items()]
+    columns = _FrameColumns(X)
+    return list(X.columns), len(X), [partial(columns.read, i, str(name)) for i, name in enumerate(X.columns)]
+
+
+class _FrameColumns:
+    """The columns of a pandas frame, made when asked for: a series takes longer to make than a few rows to read.
+
+    Those of a small frame with one type of number are read from one array.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._frame = X
+
+    @cached_property
+    def _array(self) -> np.ndarray | None:
+        X = self._frame
+        if X.size > SMALL:  # an array may be a copy
+            return None
+        kinds = set(X.dtypes)
+        one = kinds.pop() if len(kinds) == 1 else None
+        return X.to_numpy() if isinstance(one, np.dtype) and one.kind in "iuf" else None
+
+    def read(self, i: int, name: str) -> Cells:
+        """The cells of column i."""
+        if self._array is None:
+            return read_series(self._frame.iloc[:, i], name)
+        return read_array(self._array[:, i], name)
 
 
 def read_series(series: Any, name: str) -> Cells:

@@ -207,9 +207,11 @@ def read_cells(cells: Cells, i: int, rules: Rules) -> Cells:
     seen = cells.in_order
     if not seen.values or not all(map(_reads_as_number, seen.values)):
         return cells
-    numbers = Numbers(np.array([*map(float, seen.values), np.nan])[seen.index], NUMBERS_AS_TEXT)
-    few = rules.requested.get(i) is None and numbers.n_distinct_whole(rules.max_whole) is not None
-    return cells if few else numbers
+    distinct = [*map(float, seen.values)]
+    few = all(number.is_integer() for number in distinct) and len(set(distinct)) <= rules.max_whole
+    if few and rules.requested.get(i) is None:
+        return cells
+    return Numbers(np.array([*distinct, np.nan])[seen.index], NUMBERS_AS_TEXT)
 
 
 def as_written(value: Value) -> str:
@@ -227,11 +229,24 @@ def _reads_as_number(value: Value) -> bool:
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= 2**53
 
 
+_OPEN = ("whole numbers", "all missing")  # reasons that further rows may refute
+
+
 def settled(column: Column) -> bool:
     """Whether the kind and the cut points of a learned column stay the same, whatever rows follow."""
     if column.kind in ("numeric", "ordinal"):
         return column.reason in ("cut points given", CUT_LATE)
-    return not column.reason.startswith(("whole numbers", "all missing"))
+    return not column.reason.startswith(_OPEN)
+
+
+def stays_open(cells: Cells, i: int, rules: Rules) -> bool:
+    """Whether column i is not settled by these cells, where they are numbers and their kind alone says so."""
+    if not isinstance(cells, Numbers):
+        return False
+    kind, reason = _kind(cells, rules.requested.get(i), rules)
+    if kind == "numeric":
+        return isinstance(rules.bins.get(i, rules.default_bins), str)
+    return kind == "categorical" and reason.startswith(_OPEN)
 
 
 def _kind(cells: Cells, requested: str | None, rules: Rules) -> tuple[str, str]:

@@ -520,6 +520,8 @@ class Classifier(TakesTurns, Estimator):
         """Whether these rows hold no numbers to cut, and no text that may be ids, so that nothing needs to wait."""
         table = read_table(batch.X)
         trial = Encoder(**self.encoder_options())
+        if trial.leaves_open(table, batch.labels, batch.weights, len(self.classes_)):  # which takes no look at values
+            return False
         trial.learn(table, batch.labels, batch.weights, len(self.classes_), stream=True)
         if self._warm_up is not None:
             self._warm_up.note_trial(trial, table, self.classes_)

@@ -17,7 +17,7 @@ from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
-from tanager.encoding import Column
+from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.policy import tell_left_out
 from tanager.encoding.tables import read_table
@@ -167,6 +167,19 @@ def plain_view(model: CountsClassifier) -> View | None:
         return None
     view = kernel_view(model, model._answers(fresh=False))
     return None if view is None or view.learned else view
+
+
+def begin_again(model: CountsClassifier, schema: Schema, classes: np.ndarray) -> bool:
+    """Let a model that nobody needs forget all its rows, where it has these very columns and classes; whether it did.
+
+    Its plans and its memory serve again: to make them takes longer than to learn hundreds of rows.
+    """
+    if model.counts_.schema is not schema or model.encoder_.schema is not schema:
+        return False
+    if not np.array_equal(model.classes_, classes) or plain_view(model) is None:
+        return False
+    model.counts_.clear()
+    return True
 
 
 def answer_row(model: CountsClassifier, codes: np.ndarray) -> list[float]:
@@ -487,7 +500,7 @@ def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
     if changed:  # else the structure, which is bound to the layout, would be lost
         schema = model.counts_.schema.with_columns(changed)
         model.make_room(schema, model.classes_)
-        model.counts_.grow(schema, model.classes_)
+        model.counts_.grow(schema, model.classes_, room_for=model.encoder_.schema)
 
 
 def _where_labelled(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:

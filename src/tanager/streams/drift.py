@@ -29,6 +29,7 @@ from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import (
+    begin_again,
     count_anew,
     encode_all,
     encode_next,
@@ -42,7 +43,7 @@ from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.last_numbers import UNKNOWN, LastNumbers
 from tanager.streams.runner import SHARE, Ahead, Duel, Runner, Share
 
-ROWS_AT_ONCE = 1024  # are encoded; a model that begins encodes the rest of them again, where its cut points are new
+ROWS_AT_ONCE = 4096  # are encoded; a model that begins encodes the rest of them again, where its cut points are new
 
 _OF_THE_MODEL = ("classes_", "target_name_", "encoder_", "n_features_in_", "feature_names_in_")
 
@@ -95,7 +96,7 @@ class DriftAware(Classifier):
     Attributes
     ----------
     model_ : classifier
-        The one that answers.
+        The one that answers. Copy it to keep it: once it is gone, the next one may begin in its place.
     background_ : classifier or None
         The one that is trained in the background.
     events_ : list of Event
@@ -174,6 +175,7 @@ class DriftAware(Classifier):
         self.events_: list[Event] = []
         self._front = self._fresh()
         self._back: Runner | None = None
+        self._idle: Any = None  # a model that is gone; the next may begin in its place
         self._reader: CountsClassifier | None = None  # fixes the columns, where it no longer answers
         self._last: LastNumbers | None = None  # once columns are fixed
         self._duel = Duel(self.recent)  # of the two
@@ -188,15 +190,16 @@ class DriftAware(Classifier):
 
     def _fresh(self) -> Runner:
         """A model that has learned no row. It knows the classes, and the columns of the stream as they are by now."""
-        model = self._unlearned()
         classes, target = self.__dict__.get("classes_"), self.__dict__.get("target_name_")
-        fresh, warming = Runner(model, self.n_rows_, self.recent), self._follow_warm_up()
+        warming = self._follow_warm_up()
+        if warming is None and self._shares_columns:
+            return Runner(self._with_columns(classes, target), self.n_rows_, self.recent)
+        model = self._unlearned()
+        fresh = Runner(model, self.n_rows_, self.recent)
         if warming is not None:
             first, warm = warming
             model.fit_columns(first.counts_.schema, classes, target, named="feature_names_in_" in vars(first))
             fresh.since, fresh.stage = warm.n_rows, warm.stage
-        elif self._shares_columns:
-            self._begin_with_columns(model, classes, target)
         else:
             model.start(classes, target)
         return fresh
@@ -208,14 +211,20 @@ class DriftAware(Classifier):
             return clone(self._model())
         return type(self._model())(**options)
 
-    def _begin_with_columns(self, model: CountsClassifier, classes: np.ndarray | None, target: str | None) -> None:
+    def _with_columns(self, classes: np.ndarray | None, target: str | None) -> CountsClassifier:
+        """A model with the columns of the stream as they are by now, and no rows."""
         front = self._front.model
         assert isinstance(front, CountsClassifier)
         known = front.counts_.schema  # the encoder may know values of rows that are yet to come
         schema = known if self._last is None else self._last.schema_for_fresh(known)
+        idle, self._idle = self._idle, None
+        if idle is not None and classes is not None and begin_again(idle, schema, classes):
+            return idle
+        model: CountsClassifier = self._unlearned()
         model.fit_columns(schema, classes, target, named="feature_names_in_" in vars(front))
         if schema is known:
             model.encoder_.adopt(front.encoder_.schema)
+        return model
 
     @property
     def _shares_columns(self) -> bool:
@@ -261,7 +270,14 @@ class DriftAware(Classifier):
         """Another model answers from now on. One that still warms up goes on with that, for the columns of all."""
         if self._reader is None and _can_share(self._front.model) and self._front.model.n_warm_up_rows:
             self._reader = self._front.model
+        else:
+            self._retire(self._front)
         self._front = by
+
+    def _retire(self, runner: Runner | None) -> None:
+        """A model is gone; the next may begin in its place."""
+        if runner is not None and _can_share(runner.model) and runner.model.columns_fixed:
+            self._idle = runner.model
 
     def _settle_columns(self) -> None:
         """Once the first rows of the stream have fixed the columns: all models have these, and numbers are watched."""
@@ -494,7 +510,8 @@ class DriftAware(Classifier):
             self._begin_background()
 
     def _all_clear(self) -> None:
-        self._warned, self._back = None, None
+        self._drop_background()
+        self._warned = None
         self._note("false alarm", self._errors())
 
     def _drift(self) -> None:
@@ -537,11 +554,18 @@ class DriftAware(Classifier):
         self._note("shrink", f"only the last {kept:,} rows are left in the window")
 
     def _begin_background(self) -> None:
+        self._drop_background()
         self._back, self._duel = self._fresh(), Duel(self.recent)
+
+    def _drop_background(self) -> None:
+        if self._back is not self._front:
+            self._retire(self._back)
+        self._back = None
 
     def _calm(self) -> None:
         """Something was done: no background model, and the detector begins anew."""
-        self._back = self._warned = self._drifted = None
+        self._drop_background()
+        self._warned = self._drifted = None
         self._new_detector()
         self._follow()
 
@@ -642,7 +666,7 @@ class DriftAware(Classifier):
         runners = [Runner.from_state(own, model) for own, model in zip(data["runners"], models, strict=False)]
         if len(runners) not in (1, 2) or len(models) - len(data["runners"]) not in (0, 1):
             raise ModelFileError(f"it has {len(models)} models, {len(data['runners'])} of them with answers")
-        self._reader = models[len(runners)] if len(models) > len(runners) else None
+        self._idle, self._reader = None, models[len(runners)] if len(models) > len(runners) else None
         self._front, self._back = runners[0], runners[1] if len(runners) > 1 else None
         self._duel.won, self._duel.lost = (Share(*share) for share in duel)
         self._follow()

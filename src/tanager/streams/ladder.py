@@ -275,15 +275,20 @@ class Ladder:
 
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
-        models = [model for model in self.models if isinstance(model, CountsClassifier)]
+        models = [model for model in self._models if isinstance(model, CountsClassifier)]
+        if self._together is None:
+            _ = self.models  # all of them have the columns of the first
         encoded = encode_next(models[0], rows)
         if encoded is None:
             return self._apart(rows, 1)
         block, asked = encoded
         said = self._encoded(block, asked)
         X = rows.part(0, len(block)).X
-        models = [model for model in self.models if isinstance(model, CountsClassifier)]  # up to date
+        # Counts are not read here, but counted anew where columns change; so what lies side by side may stay there.
         warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
+        columns_stay = rows_of_stage(models[0], 1) > 0
+        if self._together is not None and not (columns_stay and self._together.is_of(models)):
+            _ = self.models
         return said
 
     def _known_rows(self, rows: StreamPart) -> int:

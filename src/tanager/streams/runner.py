@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,6 @@ MOST_BEHIND = 0.25  # of the rows learned: so many more may be answered before t
 CLEAR = 2.0  # standard deviations that one model must be ahead of another to be called better
 
 
-@lru_cache(64)
-def _fading(rows: float, n: int) -> tuple[float, np.ndarray, float]:
-    """What n rows leave of what was there before, and of themselves: each, and all together."""
-    fade = (1 - 1 / rows) ** np.arange(n, -1, -1)
-    return float(fade[0]), fade[1:], float(fade[1:].sum())
-
-
 @dataclass
 class Share:
     """How many of the recent rows are of a kind; older ones fade: each weighs 1 - 1/rows of the one after it."""
@@ -43,9 +36,7 @@ class Share:
 
     def add(self, these: np.ndarray) -> None:
         """Take in rows in their order, 1 where they are of the kind and 0 where not."""
-        before, each, total = _fading(self.rows, len(these))
-        self.count = self.count * before + float(these @ each)
-        self.of = self.of * before + total
+        self.count, self.of = _kernels.fading_share(these, 1 - 1 / self.rows, self.count, self.of)
 
     @property
     def mean(self) -> float:
@@ -64,8 +55,9 @@ class Duel:
 
     def add(self, challenger: np.ndarray, other: np.ndarray) -> None:
         """Take in answers of both to the same rows, 1 where wrong."""
-        self.won.add((challenger < other).astype(float))
-        self.lost.add((challenger > other).astype(float))
+        ahead = other - challenger
+        self.won.add(np.maximum(ahead, 0.0))
+        self.lost.add(np.maximum(-ahead, 0.0))
 
     def is_won(self) -> bool:
         """Whether the challenger is better, by more than chance would have it (a sign test)."""
@@ -108,7 +100,7 @@ class Runner:
     def __init__(self, model: Classifier, began: int, recent: int) -> None:
         self.model: Any = model  # a CountsClassifier where rows are encoded for it
         self.began = began  # row of the stream
-        self.block: list[float] = []  # answers since the last block ended
+        self.block: list[np.ndarray] = []  # answers since the last block ended
         # In the first rows of a stream, where another model fixes the columns: how many rows that one had kept when
         # this one began, and from how many its columns were learned; None elsewhere.
         self.since: int | None = None
@@ -141,7 +133,7 @@ class Runner:
         odd = codes < 0 if rows.weights is None else (codes < 0) | (rows.weights == 0)
         own = proba[np.arange(len(codes)), codes] if len(place) else 0.0
         wrong = np.where(odd, np.nan, own < proba.max(axis=1, initial=0.0) - TIE)
-        self.block += wrong.tolist()
+        self.block.append(wrong)
         return model.classes_, proba
 
     def _run_first(self, rows: StreamPart) -> np.ndarray:
@@ -175,15 +167,15 @@ class Runner:
         assert isinstance(model, CountsClassifier)
         assert self.ahead is not None
         block = self.ahead.part(rows)
-        if self.ahead.plain and self._knows:
-            proba = self._answers_ahead(rows) if self.ahead.all_known else None
+        if self.ahead.plain and (self._knows or self._plain_view(model) is not None):
+            proba = self._answers_ahead(rows) if self.ahead.all_known and self._knows else None
             if proba is not None:
                 out[:] = proba
             else:
                 self._run_plain(model, block, out)
             wrong = np.empty(len(block))
             _kernels.wrong_answers(out, block.labels, TIE, wrong)
-            self.block += wrong.tolist()
+            self.block.append(wrong)
             return
         counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
         first = 0
@@ -198,15 +190,21 @@ class Runner:
         elif first < len(block):
             self._run_rest(model, block.part(slice(first, None)), out[first:])
         own = out[np.arange(len(block)), np.where(counted, block.labels, 0)]
-        self.block += np.where(counted, own < out.max(axis=1) - TIE, np.nan).tolist()
+        self.block.append(np.where(counted, own < out.max(axis=1) - TIE, np.nan))
 
     def _run_plain(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
         """Answer and learn labelled rows of weight 1. Blocks are short: what answers is looked for once."""
-        if self._view is None or not self._view.valid or self._view.counts is not model.counts_:
-            self._view = plain_view(model)
-        done = 0 if self._view is None else self._view.stream(block, out, NO_STEPS)
+        view = self._plain_view(model)
+        done = 0 if view is None else view.stream(block, out, NO_STEPS)
         if done < len(block):
             answer_and_learn_encoded(model, block.part(slice(done, None)), out=out[done:])
+        if not self._knows:  # there was nothing to answer the first row from
+            out[0], self._knows = 1 / out.shape[1], True
+
+    def _plain_view(self, model: CountsClassifier) -> View | None:
+        if self._view is None or not self._view.valid or self._view.counts is not model.counts_:
+            self._view = plain_view(model)
+        return self._view
 
     def _answers_ahead(self, rows: slice) -> np.ndarray | None:
         """Answers to rows of which none is learned yet, where that is quicker.
@@ -247,25 +245,29 @@ class Runner:
     def _check_answer(self, proba: dict[Any, float], y: Any, weight: float) -> None:
         known = self.model.code_of(y) is not None and y in proba
         if weight == 0 or (not known and is_missing(y)):
-            self.block.append(np.nan)
+            self.block.append(np.array([np.nan]))
         else:
             own = proba[y] if known else 0.0
-            self.block.append(float(own < max(proba.values(), default=0.0) - TIE))
+            self.block.append(np.array([float(own < max(proba.values(), default=0.0) - TIE)]))
 
     def end_block(self) -> np.ndarray:
         """The answers of the block that ends here, now part of the shares."""
-        wrong = np.array(self.block, dtype=float)
-        wrong = wrong[~np.isnan(wrong)]
+        wrong = self._answers()
+        if (unknown := np.isnan(wrong)).any():
+            wrong = wrong[~unknown]
         self.recent.add(wrong)
         self.long_run.add(wrong)
         self.block = []
         return wrong
 
+    def _answers(self) -> np.ndarray:
+        return self.block[0] if len(self.block) == 1 else np.concatenate([np.empty(0), *self.block])
+
     # --- files --------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """All but the model, as plain data."""
-        block = [None if np.isnan(wrong) else wrong for wrong in self.block]
+        block = [None if np.isnan(wrong) else wrong for wrong in self._answers().tolist()]
         shares = [astuple(self.recent), astuple(self.long_run)]
         return {"began": self.began, "block": block, "shares": shares, "since": self.since, "stage": self.stage}
 
@@ -283,6 +285,6 @@ class Runner:
         began, block, shares, since, stage = saved.read("answers of its models", absent | state, expected).values()
         runner = cls(model, began, 1)
         runner.since, runner.stage = since, stage
-        runner.block = [np.nan if wrong is None else wrong for wrong in block]
+        runner.block = [np.array([np.nan if wrong is None else wrong for wrong in block])]
         runner.recent, runner.long_run = (Share(*share) for share in shares)
         return runner

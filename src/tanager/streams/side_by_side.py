@@ -11,6 +11,7 @@ from tanager import _kernels
 from tanager.classifiers.aode import AODE
 from tanager.counts.block import Block, Query
 from tanager.counts.estimates import Lidstone
+from tanager.learning.counts_classifier import CountsClassifier
 
 NEAR = 2**18  # bytes that stay in a near cache
 MOST_BYTES = 2**28  # of the counts side by side, which are there twice
@@ -66,6 +67,10 @@ class SideBySide:
         alike = all(np.array_equal(model.counts_.offsets, first.offsets) for model in models)
         known = all(model.counts_.n_classes == first.n_classes for model in models)
         return alike and known and first.n_classes > 0 and first.nbytes * len(models) <= MOST_BYTES
+
+    def is_of(self, models: Sequence[CountsClassifier]) -> bool:
+        """Whether these are the counts that the models have; they count anew where their columns change."""
+        return all(model.counts_ is own for model, own in zip(models, self.counts, strict=True))
 
     def answer(self, codes: np.ndarray) -> np.ndarray:
         """Probabilities of the classes by every model: (rows, models, classes)."""
