@@ -116,7 +116,7 @@ def _picture(lines: Lines, group: str, path: Path) -> None:
             if down == 0:
                 axes.set_title(f"by {along}", loc="left")
             if across == 0:
-                axes.set_ylabel(UNITS[measure])
+                axes.set_ylabel(UNITS[measure], fontsize=7)
             axes.minorticks_off()
             for axis in (axes.xaxis, axes.yaxis):
                 axis.set_major_formatter(lambda value, _: power_of_ten(value))
