@@ -33,7 +33,7 @@ LOOK: dict[str, Any] = {
     "figure.dpi": 120,
     "savefig.dpi": "figure",
     "figure.facecolor": "white",
-    "font.family": ["sans-serif"],  # of these DejaVu Sans comes with matplotlib, so that pictures are the same everywhere
+    "font.family": ["sans-serif"],  # DejaVu Sans, which comes with matplotlib: the same everywhere
     "font.size": NAME,
     "text.color": INK,
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
