@@ -23,6 +23,7 @@ from benchmarks.harness import Line
 from tanager import AnytimeAODE
 from tanager.cli.load import arrivals, summary
 from tanager.cli.sending import Address, Reply, Request, send
+from tanager.plot.style import styled
 
 TARGET = 0.1  # seconds, for 99 of 100 answers
 ROWS = 20  # in a request
@@ -153,9 +154,11 @@ def table(found: Measured) -> str:
     return "\n".join(made)
 
 
+@styled
 def draw(found: Measured, path: Path) -> None:
     """Rate, latency, members and accuracy over the time."""
-    from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, add_panel, add_title, new_figure, save_figure
+    from tanager.plot.figure import add_panel, add_title, new_figure, save_figure
+    from tanager.plot.style import COLOURS, GRID, INK, QUIET
 
     width, tall, gap = 7.0, 1.5, 0.3
     figure = new_figure(0.9 + width + 1.3, 0.6 + 4 * tall + 3 * gap + 0.6)
@@ -180,12 +183,12 @@ def draw(found: Measured, path: Path) -> None:
     panels[1].yaxis.set_major_formatter(lambda value, at: f"{value:g}")
     panels[1].yaxis.set_minor_formatter(lambda value, at: "")
     for axes, name in zip(panels, names, strict=True):
-        axes.set_ylabel(name, fontsize=9, color=INK)
+        axes.set_ylabel(name)
         axes.set_xlim(0, end)
-        axes.grid(axis="y", color=FAINT, lw=0.5, alpha=0.6)
+        axes.grid(axis="y", **GRID)
         axes.tick_params(labelbottom=axes is panels[-1])
-    panels[1].legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    panels[-1].set_xlabel("seconds", fontsize=9, color=INK)
+    panels[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    panels[-1].set_xlabel("seconds")
     add_title(figure, "A service whose answers get the time that the load leaves")
     save_figure(figure, path)
 

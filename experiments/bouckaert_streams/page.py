@@ -12,6 +12,7 @@ from experiments.bouckaert_streams.run import CLASSIFIERS, ORDERED, SEED
 from experiments.bouckaert_streams.sources import IN_FRONT, SOURCES, STREAMS
 from experiments.common import LEVEL, interval, read_csv
 from tanager.evaluate import Table, equivalence, sign_test, win_draw_loss
+from tanager.plot.style import styled
 
 Lines = list[dict[str, Any]]
 NAMES = list(CLASSIFIERS)
@@ -263,11 +264,13 @@ def _lost_points(figures: Figures, name: str, source: str, line: dict[str, Any])
     return 100 * (figures.share(name, figures.of(source, "plain"), 0, until) - there)
 
 
+@styled
 def _draw(
     path: Path, figures: Figures, what: str, curve: Any, after: float, until: float = np.inf, *, log: bool = False
 ) -> None:
     """A panel for each source, a curve for each classifier."""
-    from tanager.plot.figure import COLOURS, INK, QUIET, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, power_of_ten, save_figure
+    from tanager.plot.style import COLOURS, INK, QUIET
 
     figure = new_figure(11.4, 4.0)
     for at, source in enumerate(SOURCES):
@@ -284,14 +287,15 @@ def _draw(
             axes.axhline(0, color=QUIET, lw=0.8)
         if log:
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda value, _: power_of_ten(value))
         else:
             axes.set_xlim(0)
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             axes.locator_params(axis="x", nbins=4)
-        axes.set_xlabel("rows", fontsize=9, color=INK)
-        axes.set_title(f"{source} source", fontsize=10, color=INK, loc="left")
+        axes.set_xlabel("rows")
+        axes.set_title(f"{source} source", loc="left")
         if at == 0:
-            axes.set_ylabel(what, fontsize=9, color=INK)
+            axes.set_ylabel(what)
     handles = axes.get_legend_handles_labels()
-    figure.legend(*handles, loc="center right", fontsize=8.5, frameon=False)
+    figure.legend(*handles, loc="center right")
     save_figure(figure, path)

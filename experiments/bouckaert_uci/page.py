@@ -10,6 +10,7 @@ import numpy as np
 from experiments.bouckaert_uci.run import LIMITS, ORDERS, seven
 from experiments.common import LEVEL, against, judged, mean_losses, read_csv, read_means, steps
 from tanager.evaluate import Results, Table, equivalence, geometric_mean_ratio
+from tanager.plot.style import styled
 
 SEVEN = list(seven({}))
 LIMITED = [f"FANC first {k}" for k in LIMITS]
@@ -190,23 +191,27 @@ def pictures(folder: Path) -> None:
     limits_picture(results, folder / "limits.png")
 
 
+@styled
 def scatter_picture(results: Results, path: Path) -> None:
     """AODE against SPCr; labor is named too, as the source's outlier."""
-    from tanager.plot.figure import INK, QUIET
+    from tanager.plot.figure import save_figure
+    from tanager.plot.style import QUIET, SMALL
 
     pair = results.select(classifiers=["AODE", "SPCr"])
     figure = pair.plot(kind="scatter")
     if "labor" in pair.datasets:
         place = [pair.mean("labor", name, "error") for name in pair.classifiers]
         arrow = {"arrowstyle": "-", "color": QUIET, "lw": 0.7}
-        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": INK, "arrowprops": arrow}
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "arrowprops": arrow}
         figure.axes[0].annotate("labor", place, (44, 6), **style)
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
+@styled
 def limits_picture(results: Results, path: Path) -> None:
     """Error against the number of columns that may be parents."""
-    from tanager.plot.figure import COLOURS, FAINT, INK, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, save_figure
+    from tanager.plot.style import COLOURS, FAINT, SMALL
 
     names = ["NB", *LIMITED, "FANC"]
     columns = mean_losses(results, names).T
@@ -217,10 +222,10 @@ def limits_picture(results: Results, path: Path) -> None:
     axes.axhline(1.0, color=FAINT, lw=1.2)
     axes.plot(range(len(names)), values, "o-", color=COLOURS[0], lw=1.5, ms=5)
     for at, value in enumerate(values):
-        axes.annotate(f"{value:.3f}", (at, value), (4, 6), textcoords="offset points", ha="left", fontsize=8, color=INK)
+        axes.annotate(f"{value:.3f}", (at, value), (4, 6), textcoords="offset points", ha="left", fontsize=SMALL)
     axes.set_xticks(range(len(names)), ["0 (NB)", *map(str, LIMITS), "all"])
     low, high = min(values), max(values)
     axes.set_ylim(low - 0.15 * (high - low), high + 0.25 * (high - low))
-    axes.set_xlabel("first columns that may be parents (FANC)", fontsize=9, color=INK)
-    axes.set_ylabel("error, as multiple of NB's", fontsize=9, color=INK)
+    axes.set_xlabel("first columns that may be parents (FANC)")
+    axes.set_ylabel("error, as multiple of NB's")
     save_figure(figure, path)

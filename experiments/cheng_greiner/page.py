@@ -10,6 +10,7 @@ import numpy as np
 from experiments.cheng_greiner.run import PAIRS, RULES, SETTINGS, SIX, YARDSTICKS
 from experiments.common import LEVEL, read_csv
 from tanager.evaluate import Table
+from tanager.plot.style import styled
 
 Lines = list[dict[str, Any]]
 
@@ -287,9 +288,11 @@ def times(lines: Lines) -> Table:
     return Table([*names, "rows answered a second"], rows, dict.fromkeys(seconds, ".2f"), note=note)
 
 
+@styled
 def pictures(folder: Path) -> None:
     """Accuracy of the six in both settings beside the source's, a panel per data set."""
-    from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, save_figure
+    from tanager.plot.style import COLOURS, GRID, QUIET, SMALL
 
     lines = read_csv(folder / "results.csv")
     names = datasets(lines)
@@ -319,9 +322,8 @@ def pictures(folder: Path) -> None:
                 )
         axes.set_yticks([-place for place in range(len(SIX))], SIX if at == 0 else [""] * len(SIX))
         axes.set_ylim(-len(SIX) + 0.5, 0.5)
-        axes.grid(axis="x", color=FAINT, lw=0.5)
-        axes.set_axisbelow(True)
-        axes.set_title(dataset, fontsize=9, color=QUIET)
-        axes.set_xlabel("accuracy, percent", fontsize=8, color=INK)
-    axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower left", bbox_to_anchor=(-1.1, 1.08), ncols=3)
+        axes.grid(axis="x", **GRID)
+        axes.set_title(dataset, color=QUIET)
+        axes.set_xlabel("accuracy, percent", fontsize=SMALL)
+    axes.legend(loc="lower left", bbox_to_anchor=(-1.1, 1.08), ncols=3)
     save_figure(figure, folder / "accuracy.png")

@@ -10,6 +10,7 @@ import numpy as np
 from experiments.common import judged, mean_losses, read_csv, read_means
 from experiments.friedman.run import DRAWN, GIVEN, KINDS, RULES, pima_tree
 from tanager.evaluate import Results, Table, ranks
+from tanager.plot.style import styled
 
 Lines = list[dict[str, Any]]
 
@@ -153,9 +154,11 @@ def pictures(folder: Path) -> None:
         pima_tree().plot(folder / "tan-pima.png", target="C", title="TAN for the Pima data")
 
 
+@styled
 def curves(results: Results, path: Path) -> None:
     """Errors of naive Bayes and of the unrestricted network, the data sets in the order of slide 15."""
-    from tanager.plot.figure import COLOURS, INK, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, save_figure
+    from tanager.plot.style import COLOURS
 
     order = [name for name in SLIDE if name in results.datasets] or results.datasets
     figure = new_figure(7.6, 4.0)
@@ -165,7 +168,7 @@ def curves(results: Results, path: Path) -> None:
         errors = [100 * results.mean(dataset, name, "error") for dataset in order]
         axes.plot(range(len(order)), errors, style, color=colour, lw=1.3, ms=3.5, label=name)
     axes.set_xticks(range(len(order)), order, rotation=60, ha="right", rotation_mode="anchor")
-    axes.set_ylabel("error, percent", fontsize=9, color=INK)
+    axes.set_ylabel("error, percent")
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, fontsize=8, labelcolor=INK)
+    axes.legend()
     save_figure(figure, path)

@@ -11,6 +11,7 @@ from experiments.common import read_csv
 from experiments.growth.run import MEASURES
 from experiments.growth.theory import GROUPS, SIZES, SUBJECTS, Subject, exponent
 from tanager.evaluate import Table
+from tanager.plot.style import styled
 
 Lines = list[dict[str, Any]]
 FAR = 0.35  # an exponent this far from what is said is marked
@@ -83,10 +84,12 @@ def pictures(folder: Path) -> None:
             _picture(lines, group, folder / f"{group.replace(' ', '-')}.png")
 
 
+@styled
 def _picture(lines: Lines, group: str, path: Path) -> None:
     from matplotlib.ticker import LogLocator
 
-    from tanager.plot.figure import COLOURS, INK, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, power_of_ten, save_figure
+    from tanager.plot.style import colour_of, dashes_of
 
     own = [subject for subject in SUBJECTS if subject.group == group]
     figure = new_figure(6.6, 4.25)
@@ -97,13 +100,11 @@ def _picture(lines: Lines, group: str, path: Path) -> None:
                 points = _points(lines, subject.name, along, measure)
                 x, y = zip(*points, strict=True) if points else ((), ())
                 scale = 1e6 if measure == "answering" else 1
-                style = "-" if at < len(COLOURS) else "--"
-                colour = COLOURS[at % len(COLOURS)]
                 axes.plot(
                     x,
                     [scale * value for value in y],
-                    style,
-                    color=colour,
+                    ls=dashes_of(at),
+                    color=colour_of(at),
                     lw=1.0,
                     label=subject.name,
                 )
@@ -113,10 +114,12 @@ def _picture(lines: Lines, group: str, path: Path) -> None:
             axes.xaxis.set_major_locator(LogLocator(numticks=4))
             axes.yaxis.set_major_locator(LogLocator(numticks=5))
             if down == 0:
-                axes.set_title(f"by {along}", fontsize=8, color=INK, loc="left")
+                axes.set_title(f"by {along}", loc="left")
             if across == 0:
-                axes.set_ylabel(UNITS[measure], fontsize=7, color=INK)
+                axes.set_ylabel(UNITS[measure], fontsize=7)
             axes.minorticks_off()
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_major_formatter(lambda value, _: power_of_ten(value))
             axes.tick_params(labelbottom=down == len(MEASURES) - 1)
-    figure.legend(*axes.get_legend_handles_labels(), loc="lower center", ncol=5, fontsize=6.5, frameon=False)
+    figure.legend(*axes.get_legend_handles_labels(), loc="lower center", ncol=5, fontsize=6.5)
     save_figure(figure, path)

@@ -9,6 +9,7 @@ from experiments.common import HOME, read_csv
 from experiments.real_streams import rivals
 from experiments.real_streams.run import DRAWN
 from tanager.evaluate import Table
+from tanager.plot.style import styled
 
 Lines = list[dict[str, Any]]
 
@@ -36,9 +37,11 @@ def _by_stream(lines: Lines, key: str, measure: str, form: str) -> Table:
     return Table([key, *streams], rows, dict.fromkeys(streams, form))
 
 
+@styled
 def pictures(folder: Path) -> None:
     """Fading accuracy of some models, a panel per stream."""
-    from tanager.plot.figure import COLOURS, INK, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, save_figure
+    from tanager.plot.style import COLOURS
 
     lines = read_csv(folder / "curves.csv")
     streams = list(dict.fromkeys(line["stream"] for line in lines))
@@ -52,8 +55,8 @@ def pictures(folder: Path) -> None:
             places, heights = [line["row"] for line in own], [line["fading"] for line in own]
             axes.plot(places, heights, style, color=colour, lw=1.3, label=name)
         axes.locator_params(nbins=5)
-        axes.set_title(stream, fontsize=10, color=INK, loc="left")
+        axes.set_title(stream, loc="left")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
-    legend = {"loc": "lower center", "ncol": len(DRAWN), "fontsize": 7, "frameon": False}
+    legend = {"loc": "lower center", "ncol": len(DRAWN), "fontsize": 7}
     figure.legend(*axes.get_legend_handles_labels(), **legend)
     save_figure(figure, folder / "curves.png")

@@ -10,6 +10,7 @@ import numpy as np
 from experiments.common import read_csv
 from experiments.structures.run import MEASURES
 from tanager.evaluate import Table
+from tanager.plot.style import styled
 
 Lines = list[dict[str, Any]]
 
@@ -47,30 +48,30 @@ def _mean(lines: Lines, learner: str, size: int, measure: str) -> float:
     return float(np.mean(own))
 
 
+@styled
 def pictures(folder: Path) -> None:
     """F1 of the edges and the distance to the truth, over the number of rows."""
-    from tanager.plot.figure import COLOURS, INK, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, save_figure
+    from tanager.plot.style import SMALL, colour_of
 
     lines = read_csv(folder / "results.csv")
     sizes = list(dict.fromkeys(line["n_rows"] for line in lines))
     figure = new_figure(8.8, 3.9)
     for at, (measure, said) in enumerate({"f1": "F1 of the edges", "distance": "distance to the truth"}.items()):
         axes = add_panel(figure, 0.6 + 3.55 * at, 0.55, 2.9, 2.95)
-        for learner, colour in zip(_learners(lines), COLOURS, strict=False):
+        for number, learner in enumerate(_learners(lines)):
             means = [_mean(lines, learner, size, measure) for size in sizes]
             style = "--" if "order" in learner else "-"
-            axes.plot(sizes, means, style, color=colour, marker="o", markersize=4, lw=1.6, label=learner)
+            axes.plot(sizes, means, style, color=colour_of(number), marker="o", markersize=4, lw=1.6, label=learner)
         axes.set_xscale("log")
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
         axes.minorticks_off()
-        axes.set_xlabel("rows", fontsize=9, color=INK)
-        axes.set_title(said, fontsize=10, color=INK, loc="left")
+        axes.set_xlabel("rows")
+        axes.set_title(said, loc="left")
     figure.legend(
         *axes.get_legend_handles_labels(),
         loc="center right",
-        fontsize=8,
-        frameon=False,
         title="dashed: order known",
-        title_fontsize=8,
+        title_fontsize=SMALL,
     )
     save_figure(figure, folder / "found.png")

@@ -11,6 +11,7 @@ import numpy as np
 from experiments.common import ALIKE, LEVEL, interval, read_csv
 from experiments.webb_anytime.run import MIXES, ORDERS
 from tanager.evaluate import Table, equivalence, sign_test, win_draw_loss
+from tanager.plot.style import styled
 
 Lines = list[dict[str, Any]]
 FIRST = np.arange(21)  # members
@@ -403,9 +404,11 @@ def pictures(folder: Path) -> None:
     _draw_times(folder / "times.png", read_csv(folder / "times.csv"))
 
 
+@styled
 def _draw(path: Path, figures: Figures, axis: np.ndarray, panels: dict[str, list[tuple[str, str]]], below: str) -> None:
     """A panel for each group of curves."""
-    from tanager.plot.figure import COLOURS, INK, QUIET, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, save_figure
+    from tanager.plot.style import COLOURS, QUIET
 
     figure = new_figure(1.6 + 3.1 * len(panels), 3.7)
     whole = []
@@ -415,21 +418,23 @@ def _draw(path: Path, figures: Figures, axis: np.ndarray, panels: dict[str, list
         axes.axhline(1, color=QUIET, lw=0.8)
         for (order, mix), colour in zip(group, COLOURS, strict=False):
             axes.plot(axis, figures.ratios(axis, order, mix).mean(axis=0), color=colour, lw=1.6, label=order)
-        axes.set_title(title, fontsize=10, color=INK, loc="left")
-        axes.set_xlabel(below, fontsize=9, color=INK)
+        axes.set_title(title, loc="left")
+        axes.set_xlabel(below)
     low, high = min(axes.get_ylim()[0] for axes in whole), max(axes.get_ylim()[1] for axes in whole)
     for axes in whole:
         axes.set_ylim(low, high)
-    whole[0].set_ylabel("error / error of naive Bayes, mean", fontsize=9, color=INK)
-    figure.legend(*whole[0].get_legend_handles_labels(), loc="center right", fontsize=8.5, frameon=False, title="order")
+    whole[0].set_ylabel("error / error of naive Bayes, mean")
+    figure.legend(*whole[0].get_legend_handles_labels(), loc="center right", title="order")
     save_figure(figure, path)
 
 
+@styled
 def _draw_times(path: Path, lines: Lines) -> None:
     """Error over microseconds per row: a thin line for each data set, a thick one for their mean."""
     from matplotlib.ticker import LogLocator
 
-    from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, add_panel, new_figure, save_figure
+    from tanager.plot.figure import add_panel, new_figure, save_figure
+    from tanager.plot.style import COLOURS, FAINT, QUIET
 
     figure = new_figure(8.2, 3.7)
     for at, way in enumerate(("together", "one by one")):
@@ -448,8 +453,8 @@ def _draw_times(path: Path, lines: Lines) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter(lambda value, _: "")
-        axes.set_title(f"rows asked {way}", fontsize=10, color=INK, loc="left")
-        axes.set_xlabel("microseconds per row", fontsize=9, color=INK)
+        axes.set_title(f"rows asked {way}", loc="left")
+        axes.set_xlabel("microseconds per row")
         if at == 0:
-            axes.set_ylabel("error / error of naive Bayes", fontsize=9, color=INK)
+            axes.set_ylabel("error / error of naive Bayes")
     save_figure(figure, path)

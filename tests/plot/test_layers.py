@@ -174,3 +174,22 @@ def test_the_same_graph_is_always_drawn_alike():
     dice = np.random.default_rng(1)
     arcs = [(f"v{a}", f"v{b}") for a, b in combinations(range(12), 2) if dice.random() < 0.3]
     assert layered(sizes, arcs) == layered(sizes, arcs)
+
+
+def test_many_children_of_one_parent_stand_in_rows_below_it_and_no_arc_passes_a_box():
+    """Thirty children of a hub stood on several levels, with arcs that ran around all of them."""
+    names = [f"v{i}" for i in range(31)]
+    sizes = {name: (1.2, 0.3 if name != "v7" else 0.6) for name in names}
+    layout = layered(sizes, [("v0", name) for name in names[1:]])
+    tops = {round(layout.places[name][1] + sizes[name][1] / 2, 6) for name in names[1:]}
+    assert 3 <= len(tops) <= 6
+    assert layout.width < 2.2 * layout.height
+    boxes = {name: edges(layout.places[name], size) for name, size in sizes.items()}
+    for a, b in combinations(boxes.values(), 2):
+        assert a[1] < b[0] or b[1] < a[0] or a[3] < b[2] or b[3] < a[2]
+    for (_, child), points in layout.routes.items():
+        assert points[0][1] == pytest.approx(boxes["v0"][2])
+        assert points[-1] == pytest.approx((layout.places[child][0], boxes[child][3]))
+        for (x, y0), (x1, y1) in pairwise(points):
+            others = (box for name, box in boxes.items() if name not in ("v0", child))
+            assert x != x1 or not any(b[0] < x < b[1] and min(y0, y1) < b[3] and max(y0, y1) > b[2] for b in others)

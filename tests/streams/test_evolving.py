@@ -266,13 +266,14 @@ def test_pictures_have_a_panel_per_column(tmp_path, kind):
     rows, y = mixed(200)
     model = EvolvingNaiveBayes(**QUICK).fit(rows, y)
     figure = model.plot(tmp_path / "sets.png", kind=kind, title="Fuzzy sets")
-    assert [axes.get_xlabel() for axes in figure.axes] == ["size", "colour", "whole", "text"]
+    *panels, _key = figure.axes
+    assert [axes.get_xlabel() for axes in panels] == ["size", "colour", "whole", "text"]
     assert (tmp_path / "sets.png").stat().st_size > 1000
     bells = figure.axes[0].lines
     assert len(bells) == len(model.pseudo_classes_)
     if kind == "fuzzy":
         assert max(line.get_ydata().max() for line in bells) == pytest.approx(1)
-    assert len(model.plot(columns=["size"]).axes) == 1
+    assert len(model.plot(columns=["size"]).axes) == 2  # and the key
     with pytest.raises(OptionError, match="Did you mean 'colour'"):
         model.plot(columns=["color"])
     with pytest.raises(OptionError, match="NaiveBayes"):

@@ -7,11 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tanager.errors import OptionError
-from tanager.plot.figure import FAINT, INK, Path, add_panel, add_title, new_figure, save_figure
+from tanager.plot.figure import Path, add_panel, add_title, new_figure, save_figure, text_size
+from tanager.plot.names import shortened_apart
+from tanager.plot.style import FAINT, INK, NAME, PALE_BLUE, PALE_GREY, PALE_RED, SMALL, styled
 
 _ROW = 0.3  # inches from one classifier to the next
+_SPAN, _GAP = 3.3, 0.55  # inches of the bars of one measure, and between two
 
 
+@styled
 def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None, *, title: str | None = None) -> Any:
     """Bars of accuracy and of log loss, one pair per classifier, in the order given.
 
@@ -32,22 +36,22 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
     if not rows:
         raise OptionError("plot_comparison was given no rows; each needs a name, an accuracy and a log_loss.")
     tall = _ROW * len(rows)
-    figure = new_figure(9.0, tall + 1.05)
-    left = 0.08 * max(len(str(row["name"])) for row in rows) + 0.3
-    span = (9.0 - left - 0.9) / 2
+    names = list(shortened_apart(str(row["name"]) for row in rows).values())
+    left = max(text_size(name, NAME)[0] for name in names) + 0.3
+    figure = new_figure(left + 2 * (_SPAN + _GAP), tall + 0.7 + (0.35 if title else 0.0))
     margins, of_losses = ([float(row.get(key) or 0.0) for row in rows] for key in ("margin", "log_loss_margin"))
     spread = "the axis does not start at 0" + (", 95 % intervals" if any(margins) else "")
     for at, (key, label, colour, whiskers) in enumerate(
         [
-            ("accuracy", f"accuracy ({spread})", "#8fbcdd", margins),
-            ("log_loss", "log loss (shorter is better)", "#e3a57f", of_losses),
+            ("accuracy", f"accuracy ({spread})", PALE_BLUE, margins),
+            ("log_loss", "log loss (shorter is better)", PALE_RED, of_losses),
         ]
     ):
-        axes = add_panel(figure, left + at * (span + 0.5), 0.3, span, tall)
-        colours = ["#aab4bd" if row.get("baseline") else colour for row in rows]
+        axes = add_panel(figure, left + at * (_SPAN + _GAP), 0.3, _SPAN, tall)
+        colours = [PALE_GREY if row.get("baseline") else colour for row in rows]
         _bars(axes, [float(row[key]) for row in rows], whiskers, colours, floor=key == "log_loss")
-        axes.set_title(label, fontsize=9, color=INK)
-        axes.set_yticks(_places(len(rows)), [str(row["name"]) if at == 0 else "" for row in rows], fontsize=9)
+        axes.set_title(label)
+        axes.set_yticks(_places(len(rows)), names if at == 0 else [""] * len(rows), fontsize=NAME)
     add_title(figure, title)
     return save_figure(figure, path)
 
@@ -63,7 +67,7 @@ def _bars(
         end = min(value + margin, math.inf if floor else 1.0)  # an accuracy ends at 1
         if margin:
             axes.plot([value - margin, end], [place, place], color=INK, lw=1.1, solid_capstyle="butt")
-        axes.text(end, place, f" {value:.4f}", va="center", fontsize=8, color=INK)
+        axes.text(end, place, f" {value:.4f}", va="center", fontsize=SMALL)
         ends += [value - margin, end]
     low, high = _window(ends, floor=floor)
     axes.set_xlim(low, high)

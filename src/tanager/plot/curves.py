@@ -9,28 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.errors import OptionError
-from tanager.plot.figure import (
-    COLOURS,
-    FAINT,
-    INK,
-    QUIET,
-    Path,
-    add_panel,
-    add_title,
-    new_figure,
-    save_figure,
-    spread_apart,
-    text_size,
-)
+from tanager.plot.figure import Path, add_panel, add_remark, add_title, new_figure, save_figure, spread_apart, text_size
+from tanager.plot.names import shortened_apart
+from tanager.plot.style import GRID, NAME, QUIET, SMALL, colour_of, dashes_of, for_letters, styled
 
 _TALL, _WIDE = 3.4, 6.6  # inches of the curves
 _LANE = 0.2  # inches for the events of one model
+_LEFT, _LOW = 0.75, 0.55  # inches beside and below them
+_LEAD = 0.42  # inches from the end of a curve to its name
 _LABEL = 0.17  # inches from one name to the next
 _WIDEST, _THINNEST = 3.6, 1.2  # points: the first curves are wider, so that they show beneath those that hide them
 MANY = 30  # drifts, from which on their lines are thin
 _START = 0.02  # of the stream: the first values are guesses, and may lie outside the picture
 
 
+@styled
 def plot_curves(
     rows: ArrayLike,
     curves: Mapping[str, ArrayLike],
@@ -76,30 +69,38 @@ def plot_curves(
     values = {name: np.asarray(curve, dtype=float) for name, curve in curves.items()}
     if not values or len(rows) == 0 or any(curve.shape != rows.shape for curve in values.values()):
         raise OptionError("plot_curves needs at least one curve, with one value for each of the rows.")
-    colours = {name: COLOURS[at % len(COLOURS)] for at, name in enumerate(values)}
-    styles = {name: ("-", "--", ":")[at // len(COLOURS) % 3] for at, name in enumerate(values)}
+    colours = {name: colour_of(at) for at, name in enumerate(values)}
+    styles = {name: dashes_of(at) for at, name in enumerate(values)}
+    named = shortened_apart(values)
     detected = {name: [(row, what) for row, what in own if row <= rows[-1]] for name, own in (events or {}).items()}
     detected = {name: own for name, own in detected.items() if own and name in values}
-    ends = [f"{name}  {curve[-1]:.4f}" for name, curve in values.items()]
-    right = max(text_size(text, 9)[0] for text in ends) + 0.35
-    low = 0.55 + _LANE * len(detected) + (0.1 if detected else 0.0)
-    figure = new_figure(0.75 + _WIDE + right, low + _TALL + (0.55 if title else 0.25))
-    axes = add_panel(figure, 0.75, low, _WIDE, _TALL)
+    ends = {name: f"{named[name]}  {curve[-1]:.4f}" for name, curve in values.items()}
+    lanes = {name: f"{named[name]} detected" for name in detected}
+    right = _LEAD + 0.15 + max(text_size(text, NAME)[0] for text in [*ends.values(), *lanes.values()])
+    key = _key(bool(len(drifts)), detected)
+    floor = _LOW + (0.2 if key else 0.0)
+    low = floor + _LANE * len(detected) + (0.1 if detected else 0.0)
+    tall = max(_TALL, _LABEL * len(values))
+    figure = new_figure(_LEFT + _WIDE + right, low + tall + (0.55 if title else 0.25))
+    axes = add_panel(figure, _LEFT, low, _WIDE, tall)
     _mark(axes, drifts)
     widths = np.linspace(min(_WIDEST, _THINNEST + 0.8 * (len(values) - 1)), _THINNEST, len(values)).tolist()
     for (name, curve), width in zip(values.items(), widths, strict=True):
-        axes.plot(rows, curve, styles[name], color=colours[name], lw=width, zorder=3, clip_on=True)
+        marker = "o" if np.isfinite(curve).sum() == 1 else ""
+        axes.plot(rows, curve, ls=styles[name], marker=marker, color=colours[name], lw=width, zorder=3)
     bottom, top = _window(rows, values, _START if along == "rows" else -1.0)
     axes.set_ylim(bottom, top)
-    axes.set_xlim(0, rows[-1])
-    axes.grid(axis="y", color=FAINT, lw=0.5, alpha=0.6)
-    axes.set_ylabel(measure, fontsize=9, color=INK)
-    _name_ends(axes, ends, list(values.values()), list(colours.values()), rows[-1], top - bottom)
+    axes.set_xlim(0, rows[-1] if rows[-1] > 0 else 1)
+    axes.grid(axis="y", **GRID)
+    axes.set_ylabel(measure)
+    _name_ends(axes, ends, values, tall)
     if detected:
         axes.tick_params(labelbottom=False)
-        axes = _lanes(figure, detected, colours, rows[-1])
+        axes = _lanes(figure, detected, lanes, colours, floor, axes.get_xlim())
         _mark(axes, drifts)
-    axes.set_xlabel(along + _key(bool(len(drifts)), detected), fontsize=9, color=INK)
+    axes.set_xlabel(along)
+    if key:
+        add_remark(figure, key)
     axes.xaxis.set_major_formatter(lambda row, at: _short(row))
     add_title(figure, title)
     return save_figure(figure, path)
@@ -114,7 +115,7 @@ def _key(drifts: bool, detected: Mapping[str, Sequence[tuple[int, str]]]) -> str
         "pale: a warning": warned,
     }
     words = [text for text, there in known.items() if there]
-    return f"   ({'; '.join(words)})" if words else ""
+    return "; ".join(words)
 
 
 def _mark(axes: Any, drifts: Sequence[int]) -> None:
@@ -135,32 +136,41 @@ def _window(rows: np.ndarray, values: Mapping[str, np.ndarray], start: float) ->
     return low - margin, high + margin
 
 
-def _name_ends(
-    axes: Any, texts: Sequence[str], curves: Sequence[np.ndarray], colours: Sequence[str], end: float, span: float
-) -> None:
-    """Names beside the ends of the curves, moved apart where they would touch."""
+def _name_ends(axes: Any, ends: Mapping[str, str], values: Mapping[str, np.ndarray], tall: float) -> None:
+    """Names beside the ends of the curves, moved apart where they would touch; a piece of its line leads to each."""
     bottom, top = axes.get_ylim()
-    last = np.array([curve[-1] if np.isfinite(curve[-1]) else bottom for curve in curves])
-    order = np.argsort(-last, kind="stable")
-    step = _LABEL / _TALL * span
+    last = np.array([curve[-1] if np.isfinite(curve[-1]) else bottom for curve in values.values()])
+    order = np.argsort(-last, kind="stable").tolist()
+    step = _LABEL / tall * (top - bottom)
     places = spread_apart(last[order].tolist(), step, bottom + 0.3 * step, top - 0.3 * step)
-    for at, place in zip(order.tolist(), places, strict=True):
-        kwargs = {"va": "center", "fontsize": 9, "color": colours[at], "clip_on": False}
-        axes.text(end * 1.012, place, texts[at], **kwargs)
+    names, beside = list(values), axes.get_yaxis_transform()
+    across = [1 + inch / _WIDE for inch in (0.04, 0.14, _LEAD - 0.05)]
+    for at, place in zip(order, places, strict=True):
+        colour, start = colour_of(at), min(max(float(last[at]), bottom), top)
+        piece = {"ls": dashes_of(at), "color": colour, "lw": 1.2, "transform": beside, "clip_on": False}
+        axes.plot(across, [start, place, place], **piece)
+        text = {"va": "center", "color": for_letters(colour), "transform": beside, "clip_on": False}
+        axes.text(1 + _LEAD / _WIDE, place, ends[names[at]], **text)
 
 
 def _lanes(
-    figure: Any, detected: Mapping[str, Sequence[tuple[int, str]]], colours: Mapping[str, str], end: float
+    figure: Any,
+    detected: Mapping[str, Sequence[tuple[int, str]]],
+    texts: Mapping[str, str],
+    colours: Mapping[str, str],
+    floor: float,
+    across: tuple[float, float],
 ) -> Any:
     """One line per model below the curves, with a tick where it detected something."""
-    axes = add_panel(figure, 0.75, 0.55, _WIDE, _LANE * len(detected))
+    axes = add_panel(figure, _LEFT, floor, _WIDE, _LANE * len(detected))
     for at, (name, own) in enumerate(detected.items()):
         y = len(detected) - 1 - at
         for pale in (True, False):
             places = [row for row, what in own if (what == "warning") is pale]
-            axes.vlines(places, y + 0.15, y + 0.85, color=colours[name], lw=1.1, alpha=0.35 if pale else 1.0)
-        axes.text(end * 1.012, y + 0.5, f"{name} detected", va="center", fontsize=8, color=colours[name], clip_on=False)
-    axes.set_xlim(0, end)
+            axes.vlines(places, y + 0.15, y + 0.85, color=colours[name], lw=1.3, alpha=0.35 if pale else 1.0)
+        spot = {"va": "center", "transform": axes.get_yaxis_transform(), "clip_on": False}
+        axes.text(1 + _LEAD / _WIDE, y + 0.5, texts[name], fontsize=SMALL, color=for_letters(colours[name]), **spot)
+    axes.set_xlim(*across)
     axes.set_ylim(0, len(detected))
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)

@@ -8,22 +8,25 @@ from typing import Any
 from tanager.decisions.diagram import DecisionNetwork
 from tanager.errors import OptionError
 from tanager.plot.component_layout import Point
-from tanager.plot.figure import INK, Path, add_title, figure_in_inches, save_figure
+from tanager.plot.figure import Path, add_title, figure_in_inches, save_figure
 from tanager.plot.layers import layered
 from tanager.plot.legend import Legend
-from tanager.plot.shapes import EDGE, ArcStyle, ShapeDrawer, box_size, wrapped_apart
+from tanager.plot.names import wrapped_apart
+from tanager.plot.shapes import ArcStyle, ShapeDrawer, box_size
+from tanager.plot.style import EDGE, GREY, RED, styled
 
 MARGIN, HEAD = 0.3, 0.55  # inches
-FILLS = {"chance": "#e3edf5", "decision": "#fbe3c8", "utility": "#dcefdc"}
+FILLS = {"chance": "#e3edf5", "decision": "#fbe3c8", "utility": "#dcefdc"}  # told apart by their shapes, too
 ROOM = {
     "chance": (1.3, 1.5),
     "decision": (1.05, 1.25),
     "utility": (1.6, 2.3),
 }  # of a label: width and height of its shape
-KNOWN = ArcStyle("#c2571a", "known to the decision", "--")
-DEPENDS = ArcStyle("#6b7680", "depends on")
+KNOWN = ArcStyle(RED, "known to the decision", "--")
+DEPENDS = ArcStyle(GREY, "depends on")
 
 
+@styled
 def plot_decisions(diagram: DecisionNetwork, path: Path | None = None, *, title: str | None = None) -> Any:
     """Draw an influence diagram: chance nodes as ovals, decisions as boxes, utilities as diamonds.
 
@@ -97,7 +100,7 @@ def _draw(axes: Any, kind: str, middle: Point, size: Point, label: str) -> None:
     else:
         corners = [(x - width / 2, y), (x, y + height / 2), (x + width / 2, y), (x, y - height / 2)]
         axes.add_patch(Polygon(corners, closed=True, **ink))
-    axes.text(x, y, label, fontsize=9, color=INK, ha="center", va="center", linespacing=1.1, zorder=4)
+    axes.text(x, y, label, ha="center", va="center", linespacing=1.1, zorder=4)
 
 
 def _to_edges(

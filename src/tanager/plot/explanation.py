@@ -8,14 +8,17 @@ import numpy as np
 
 from tanager.errors import DataError, OptionError, nearest
 from tanager.learning.explanations import Explanations
-from tanager.plot.bars import AGAINST, FOR, TOP, cell_text, largest, lined_panel, shortened, signed
-from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, Path, add_title, save_figure
+from tanager.plot.bars import TOP, largest, lined_panel, signed
+from tanager.plot.figure import Path, add_remark, add_title, save_figure
+from tanager.plot.names import cell_text, shortened
+from tanager.plot.style import AGAINST, FAINT, FOR, GREEN, INK, QUIET, REMARK, SMALL, styled
 from tanager.scoring.explain import Explanation
 
 MOST_POINTS = 400  # of a strip; of more rows, so many are drawn
 TICKS = (0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)  # probabilities
 
 
+@styled
 def plot_explanation(
     explanation: Explanation | Explanations,
     path: Path | None = None,
@@ -32,7 +35,7 @@ def plot_explanation(
 
     Many rows: a strip for each column, by the mean size of what it adds, with a point for each row (of at most 400).
     Points of columns with an order are dark where the value is low, and light where it is high; those of other columns
-    are turquoise.
+    are green.
 
     Parameters
     ----------
@@ -93,7 +96,7 @@ def _draw_row(told: Explanation, path: Path | None, top: int, title: str | None)
     room = 0.12 * max(high - low, 0.5)
     axes.set_xlim(low - room, high + room)
     this, that = shortened(str(told.answer), 24), shortened(str(told.against), 24)
-    axes.set_xlabel(f"log-odds: right for {this}, left for {that}", fontsize=9, color=INK)
+    axes.set_xlabel(f"log-odds: right for {this}, left for {that}")
     _probability_axis(axes, f"probability of {this} rather than {that}")
     add_title(figure, title)
     return save_figure(figure, path)
@@ -123,7 +126,7 @@ def _beside(axes: Any, at: float, start: float, end: float, text: str) -> None:
     """A number at the end of a bar."""
     right = end >= start
     offset = (3, 0) if right else (-3, 0)
-    spot = {"ha": "left" if right else "right", "va": "center", "fontsize": 8, "color": INK}
+    spot = {"ha": "left" if right else "right", "va": "center", "fontsize": SMALL}
     axes.annotate(text, (end, at), offset, textcoords="offset points", **spot)
 
 
@@ -139,10 +142,10 @@ def _probability_axis(axes: Any, label: str) -> None:
             places.append(x)
             shown.append(f"{100 * p:g} %")
     upper.set_xticks(places, shown)
-    upper.tick_params(labelsize=8, colors=QUIET, length=3)
+    upper.tick_params(colors=QUIET)
     upper.spines[["left", "right", "bottom"]].set_visible(False)
     upper.spines["top"].set_color(FAINT)
-    upper.set_xlabel(label, fontsize=8, color=QUIET, labelpad=5)
+    upper.set_xlabel(label, **REMARK, labelpad=5)
 
 
 # --- many rows ------------------------------------------------------------------------------------------------------
@@ -171,23 +174,21 @@ def _draw_rows(told: Explanations, path: Path | None, answer: Any, top: int, tit
         if far:
             low, high = together[some].min(), together[some].max()
             where = f"together from {signed(low)} to {signed(high)}"
-            axes.text(0, len(shown), where, ha="center", va="center", fontsize=8, color=QUIET, backgroundcolor="white")
+            axes.text(0, len(shown), where, ha="center", va="center", **REMARK, backgroundcolor="white")
     for at, (strip, rank, size) in enumerate(strips):
         there = ~np.isnan(strip)
         y = at + _swarm(strip[there] / span)
         axes.scatter(strip[there], y, 7, color=_shades(rank[there]), lw=0, alpha=0.85, zorder=2)
-        axes.annotate(
-            f"{size:.2f}", (1.02, at), xycoords=("axes fraction", "data"), fontsize=8, color=QUIET, va="center"
-        )
+        axes.annotate(f"{size:.2f}", (1.02, at), xycoords=("axes fraction", "data"), **REMARK, va="center")
     axes.axvline(0, color=INK, lw=0.8, zorder=1)
-    axes.annotate("mean size", (1.02, -0.75), xycoords=("axes fraction", "data"), fontsize=7, color=QUIET, va="bottom")
-    axes.set_xlabel(what, fontsize=9, color=INK)
+    axes.annotate("mean size", (1.02, -0.75), xycoords=("axes fraction", "data"), va="bottom", **REMARK)
+    axes.set_xlabel(what)
     hint = "points of ordered columns: dark low, light high"
     if np.isnan(ranks[:, shown]).all(axis=0).any():
-        hint += "; turquoise: no order"
+        hint += "; green: no order"
     if len(drawn) < len(told):
         hint = f"{len(drawn)} of {len(told):,} rows drawn; {hint}"
-    figure.text(0.5, 0.08 / figure.get_figheight(), hint, ha="center", va="bottom", fontsize=8, color=QUIET)
+    add_remark(figure, hint)
     add_title(figure, title)
     return save_figure(figure, path)
 
@@ -218,10 +219,10 @@ def _swarm(x: np.ndarray) -> np.ndarray:
 
 
 def _shades(rank: np.ndarray) -> np.ndarray:
-    """From dark blue to yellow, which differ in lightness too; turquoise where there is no order."""
+    """From dark blue to yellow, which differ in lightness too; green where there is no order."""
     from matplotlib import colormaps
     from matplotlib.colors import to_rgba
 
     colours = colormaps["cividis"](np.where(np.isnan(rank), 0.0, rank))
-    colours[np.isnan(rank)] = to_rgba(COLOURS[-1])
+    colours[np.isnan(rank)] = to_rgba(GREEN)
     return np.asarray(colours)

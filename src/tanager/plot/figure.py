@@ -1,4 +1,4 @@
-"""Figures and axes measured in inches, colours, and how pictures are written to files."""
+"""Figures and axes measured in inches, titles and remarks, and how pictures are written to files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tanager.errors import OptionError
+from tanager.plot.names import shortened
+from tanager.plot.style import QUIET, SMALL, TITLE, look
 from tanager.writing import whole_file
 
 Path = str | os.PathLike[str]
@@ -14,17 +16,13 @@ Path = str | os.PathLike[str]
 # Extensions, and the metadata to suppress: a date would make every file different.
 PICTURES: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
-INK, QUIET, FAINT, ARC = "#22303c", "#5b6975", "#c9d1d8", "#c2571a"
-# Distinguishable in print and by most colour-blind readers.
-COLOURS = ("#2f6f9f", "#c2571a", "#3b8a5a", "#8a5aa8", "#b59b1d", "#5b6975", "#b03a5b", "#4aa3a8")
-
 
 def new_figure(width: float, height: float) -> Any:
     """An empty figure, in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=120, facecolor="white")
+    figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
 
@@ -32,10 +30,15 @@ def new_figure(width: float, height: float) -> Any:
 def add_panel(figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
     """Axes at a position of the figure, in inches."""
     full = figure.get_figwidth(), figure.get_figheight()
-    axes = figure.add_axes((left / full[0], bottom / full[1], width / full[0], height / full[1]))
-    axes.tick_params(labelsize=8, colors=INK, length=3)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["bottom", "left"]].set_color(FAINT)
+    return figure.add_axes((left / full[0], bottom / full[1], width / full[0], height / full[1]))
+
+
+def whole_axes(figure: Any) -> Any:
+    """Axes over the whole figure, in inches."""
+    size = figure.get_figwidth(), figure.get_figheight()
+    axes = add_panel(figure, 0, 0, *size)
+    axes.set(xlim=(0, size[0]), ylim=(0, size[1]))
+    axes.set_axis_off()
     return axes
 
 
@@ -64,9 +67,46 @@ def figure_in_inches(width: float, height: float, *, margin: float, head: float,
 
 
 def add_title(figure: Any, title: str | None, top: float = 0.1) -> None:
-    """Write the title, ``top`` inches below the upper edge."""
+    """Write the title, ``top`` inches below the upper edge; in smaller letters and cut where it would not fit."""
     if title:
-        figure.suptitle(title, y=1 - top / figure.get_figheight(), fontsize=12, color=INK, va="top")
+        text, points = fitted(title, TITLE, figure.get_figwidth() - 0.2)
+        figure.suptitle(text, y=1 - top / figure.get_figheight(), fontsize=points, va="top")
+
+
+def add_remark(figure: Any, text: str) -> None:
+    """Write a line at the lower edge."""
+    if not text:
+        return
+    text, points = fitted(text, SMALL, figure.get_figwidth() - 0.1)
+    figure.text(0.5, 0.08 / figure.get_figheight(), text, ha="center", va="bottom", fontsize=points, color=QUIET)
+
+
+def fitted(text: str, points: float, width: float) -> tuple[str, float]:
+    """A line of text and the size of its letters, such that it is not wider than some inches: smaller, or cut.
+
+    >>> fitted("short", 12, 5.0)
+    ('short', 12)
+    """
+    wide = text_size(text, points)[0]
+    if wide <= width:
+        return text, points
+    smallest = min(points, 7.5)
+    smaller = max(points * width / wide, smallest)
+    letters = int(len(text) * width / text_size(text, smaller)[0])
+    return shortened(text, max(letters - 1, 8)) if letters < len(text) else text, smaller
+
+
+def power_of_ten(value: float) -> str:
+    """A tick of a logarithmic axis: small numbers as they are, others as powers.
+
+    >>> power_of_ten(100), power_of_ten(1e6), power_of_ten(2e-5)
+    ('100', '10⁶', '2·10⁻⁵')
+    """
+    if value == 0 or 0.001 <= abs(value) < 10_000:
+        return f"{value:g}"
+    digits, exponent = f"{value:.0e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if digits == "1" else f"{digits}·10{raised}"
 
 
 def spread_apart(places: Sequence[float], step: float, low: float, high: float) -> list[float]:
@@ -86,14 +126,12 @@ def spread_apart(places: Sequence[float], step: float, low: float, high: float) 
 def save_figure(figure: Any, path: Path | None) -> Any:
     """The figure; with a path it is also written to a file, in the format of its extension. Same figure, same bytes."""
     if path is not None:
-        from matplotlib import rc_context
-
         extension = os.path.splitext(path)[1][1:].lower()
         if extension not in PICTURES:
             listed = ", ".join(f".{known}" for known in PICTURES)
             raise OptionError(
                 f"cannot draw {os.fspath(path)!r}: the extension is not that of a picture format. Use one of {listed}."
             )
-        with rc_context({"svg.hashsalt": "tanager"}), whole_file(path) as file:
+        with look(), whole_file(path) as file:
             figure.savefig(file, format=extension, metadata=PICTURES[extension])
     return figure

@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 
 from tanager.errors import OptionError, check_option, nearest
-from tanager.plot.figure import COLOURS, INK, QUIET, Path, add_panel, add_title, new_figure, save_figure, text_size
+from tanager.plot.figure import Path, add_panel, add_remark, add_title, new_figure, save_figure, text_size, whole_axes
+from tanager.plot.legend import Legend
+from tanager.plot.names import shortened, shortened_apart
+from tanager.plot.style import COLOURS, DASHES, SMALL, colour_of, styled
 from tanager.streams.evolving import EvolvingNaiveBayes
 from tanager.streams.fuzzy_sets import About, CountAbout, NumberSet
 from tanager.streams.rules import PseudoClass, most_different
 
 _WIDE, _TALL = 2.7, 1.55  # inches of a panel
 _LEFT, _GAP, _BELOW = 0.66, 0.5, 0.62  # inches before the first one of a line, between two, and below
-_SAMPLE = 0.24  # inches of a line in the key
-_KEY = "pseudo-classes of a class in the order in which they came; pale: few rows"
 _MOST = 12  # panels, unless columns are named
 _MOST_BARS = 8  # values of a column that are drawn
-_STYLES = ("-", "--", ":", "-.")
 
 
+@styled
 def plot_fuzzy_sets(
     model: EvolvingNaiveBayes,
     path: Path | None = None,
@@ -34,7 +35,7 @@ def plot_fuzzy_sets(
     """Every column of an evolving model, with the distribution of each pseudo-class.
 
     Pseudo-classes of one class share a colour; further ones are dashed and dotted, and those with a small prior are
-    pale. The key above the panels has a line for each.
+    pale. The key above the panels has a line for each. Of many classes, the most frequent are drawn.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def plot_fuzzy_sets(
     >>> from tanager import EvolvingNaiveBayes, plot_fuzzy_sets
     >>> model = EvolvingNaiveBayes().fit([[1.5], [2.5], [8.5], [9.5]], ["low", "low", "high", "high"])
     >>> figure = plot_fuzzy_sets(model)
-    >>> [text.get_text() for text in figure.texts]
+    >>> [text.get_text() for text in figure.axes[-1].texts]
     ['high', 'low']
     """
     if not isinstance(model, EvolvingNaiveBayes):
@@ -73,31 +74,42 @@ def plot_fuzzy_sets(
     if not known:
         raise OptionError("there is nothing to draw: no column has two different values yet.")
     shown = most_different(pseudos, known, _MOST) if columns is None else _checked(columns, known)
+    classes = _most_frequent(pseudos, model.classes_.tolist())
+    drawn = [p for p in pseudos if p.label in classes]
     n_wide = min(len(shown), 2 if len(shown) in (2, 4) else 3)
     n_high = math.ceil(len(shown) / n_wide)
-    several = len(pseudos) > len({p.label for p in pseudos})
-    head = (0.45 if title else 0.1) + (0.5 if several else 0.3)
-    wide = _LEFT + n_wide * (_WIDE + _GAP) - _GAP + 0.2
-    figure = new_figure(
-        max(wide, text_size(_KEY, 7.5)[0] + _LEFT + 0.2 if several else 3.4), n_high * (_TALL + _BELOW) + head
-    )
+    wide = max(_LEFT + n_wide * (_WIDE + _GAP) - _GAP + 0.2, 3.6)
+    legend, remark = _legend(drawn, classes), _remark(len(shown), len(known), len(classes), len(model.classes_))
+    head = legend.height(wide - 0.4) + (0.45 if title else 0.1) + 0.15
+    foot = 0.22 if remark else 0.0
+    figure = new_figure(wide, n_high * (_TALL + _BELOW) + head + foot)
+    labels = shortened_apart(shown)
     for at, name in enumerate(shown):
         left, row = _LEFT + at % n_wide * (_WIDE + _GAP), at // n_wide
-        axes = add_panel(figure, left, (n_high - 1 - row) * (_TALL + _BELOW) + _BELOW - 0.08, _WIDE, _TALL)
+        axes = add_panel(figure, left, foot + (n_high - 1 - row) * (_TALL + _BELOW) + _BELOW - 0.08, _WIDE, _TALL)
         draw = _bells if name in pseudos[0].means else _bars
-        draw(axes, name, pseudos, model.classes_.tolist(), kind == "fuzzy")
-        axes.set_xlabel(name if len(name) < 40 else f"{name[:36]}...", fontsize=9, color=INK)
+        draw(axes, name, drawn, classes, kind == "fuzzy")
+        axes.set_xlabel(labels[name])
         if at % n_wide == 0 or kind == "density":
-            axes.set_ylabel(_height(name, pseudos[0], kind), fontsize=8, color=INK, labelpad=2)
-    _draw_key(figure, pseudos, model.classes_.tolist(), (0.45 if title else 0.1) + 0.08)
-    if several:
-        down = 1 - (head - 0.24) / figure.get_figheight()
-        figure.text(_LEFT / figure.get_figwidth(), down, _KEY, fontsize=7.5, color=QUIET, va="center")
-    if len(shown) < len(known) and columns is None:
-        note = f"{len(shown)} of {len(known)} columns: those that differ most"
-        figure.text(0.5, 0.04 / figure.get_figheight(), note, ha="center", fontsize=7.5, color=QUIET)
+            axes.set_ylabel(_height(name, pseudos[0], kind), fontsize=SMALL, labelpad=2)
+    legend.draw(whole_axes(figure), wide / 2, figure.get_figheight() - (0.45 if title else 0.1), wide - 0.4)
+    add_remark(figure, remark)
     add_title(figure, title)
     return save_figure(figure, path)
+
+
+def _most_frequent(pseudos: Sequence[PseudoClass], classes: Sequence[Any]) -> list[Any]:
+    """As many classes as there are colours, in their order."""
+    prior = {label: sum(p.prior for p in pseudos if p.label == label) for label in classes}
+    most = sorted(classes, key=lambda label: -prior[label])[: len(COLOURS)]
+    return [label for label in classes if label in most]
+
+
+def _remark(n_shown: int, n_columns: int, n_drawn: int, n_classes: int) -> str:
+    """What is left out."""
+    parts = [f"{n_shown} of {n_columns} columns: those that differ most"] if n_shown < n_columns else []
+    parts += [f"{n_drawn} of {n_classes} classes: the most frequent"] if n_drawn < n_classes else []
+    return "; ".join(parts)
 
 
 def _height(name: str, pseudo: PseudoClass, kind: str) -> str:
@@ -125,8 +137,8 @@ def _line_styles(pseudos: Sequence[PseudoClass], classes: Sequence[Any]) -> list
         age = seen[p.label] = seen.get(p.label, -1) + 1
         own = sum(other.prior for other in pseudos if other.label == p.label)
         strength = 0.35 + 0.65 * min(1.0, 4 * p.prior / own) if own > 0 else 0.35
-        colour = COLOURS[classes.index(p.label) % len(COLOURS)]
-        styles.append({"color": colour, "ls": _STYLES[age % len(_STYLES)], "alpha": strength})
+        colour = colour_of(classes.index(p.label))
+        styles.append({"color": colour, "ls": DASHES[age % len(DASHES)], "alpha": strength})
     return styles
 
 
@@ -175,31 +187,24 @@ def _bars(axes: Any, name: str, pseudos: Sequence[PseudoClass], classes: Sequenc
         places = np.arange(len(values)) + (at - (len(pseudos) - 1) / 2) * width
         axes.bar(places, heights, 0.9 * width, color=style["color"], alpha=style["alpha"])
     texts = [str(value) for value in values]
-    short = [text if len(text) <= 10 else f"{text[:8]}..." for text in texts]
-    crowded = sum(text_size(text, 8)[0] + 0.08 for text in short) > _WIDE
+    short = list(shortened_apart(texts, 10).values())
+    crowded = sum(text_size(text, SMALL)[0] + 0.08 for text in short) > _WIDE
     axes.set_xticks(range(len(values)), short, rotation=30 if crowded else 0, ha="right" if crowded else "center")
-    axes.tick_params(axis="x", length=0, labelsize=6.5 if crowded else 8)
+    axes.tick_params(axis="x", length=0, labelsize=6.5 if crowded else SMALL)
     axes.set_ylim(0, 1.02 if fuzzy else None)
     if fuzzy:
         axes.set_yticks([0, 0.5, 1])
 
 
-def _draw_key(figure: Any, pseudos: Sequence[PseudoClass], classes: Sequence[Any], down: float) -> None:
-    """The classes side by side: a line for each of their pseudo-classes, and the name in the same colour."""
-    from matplotlib.lines import Line2D
-
-    wide, high = figure.get_figwidth(), figure.get_figheight()
-    y, x = 1 - down / high, _LEFT
-    styles = _line_styles(pseudos, classes)
-    for c, label in enumerate(classes):
-        text = str(label) if len(str(label)) <= 24 else f"{str(label)[:21]}..."
+def _legend(pseudos: Sequence[PseudoClass], classes: Sequence[Any]) -> Legend:
+    """A line for each pseudo-class, and the name of its class behind the last."""
+    legend, styles = Legend(), _line_styles(pseudos, classes)
+    for label in classes:
         own = [style for p, style in zip(pseudos, styles, strict=True) if p.label == label]
-        size = len(own) * (_SAMPLE + 0.06) + text_size(text, 9)[0] + 0.2
-        if x + size > wide and c > 0:
-            figure.text(x / wide, y, "...", fontsize=9, color=QUIET, va="center")
-            return
-        for style in own:
-            figure.add_artist(Line2D([x / wide, (x + _SAMPLE) / wide], [y, y], lw=1.5, **style))
-            x += _SAMPLE + 0.06
-        figure.text(x / wide, y, text, fontsize=9, color=COLOURS[c % len(COLOURS)], va="center")
-        x += text_size(text, 9)[0] + 0.2
+        legend.group()
+        for at, style in enumerate(own):
+            name = str(label) if at == len(own) - 1 else ""
+            legend.line(shortened(name, 24), style["color"], 1.5, style["ls"], style["alpha"])
+    if len(pseudos) > len(classes):
+        legend.heading("pseudo-classes of a class in the order in which they came; pale: few rows")
+    return legend

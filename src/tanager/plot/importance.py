@@ -6,10 +6,13 @@ from typing import Any
 
 from tanager.errors import OptionError, check_whole
 from tanager.learning.importance import Importance
-from tanager.plot.bars import AGAINST, FOR, TOP, lined_panel, shortened
-from tanager.plot.figure import INK, QUIET, Path, add_title, save_figure
+from tanager.plot.bars import TOP, lined_panel
+from tanager.plot.figure import Path, add_remark, add_title, save_figure
+from tanager.plot.names import shortened_apart
+from tanager.plot.style import AGAINST, FOR, INK, styled
 
 
+@styled
 def plot_importance(
     importance: Importance, path: Path | None = None, *, top: int = TOP, title: str | None = None
 ) -> Any:
@@ -46,7 +49,7 @@ def plot_importance(
     n = len(importance.columns)
     shown = n if n <= top + 1 else top
     figure, axes = lined_panel(
-        [shortened(name) for name in importance.columns[:shown]], 5.2, head=0.5 if title else 0.15, foot=0.78
+        list(shortened_apart(importance.columns[:shown]).values()), 5.2, head=0.5 if title else 0.15, foot=0.78
     )
     for at in range(shown):
         rise, low, high = (float(numbers[at]) for numbers in (importance.increase, importance.low, importance.high))
@@ -55,11 +58,11 @@ def plot_importance(
         for end in (low, high):
             axes.plot([end, end], [at - 0.13, at + 0.13], color=INK, lw=1.3)
     axes.axvline(0, color=INK, lw=0.8)
-    axes.set_xlabel("rise of the log loss where the column is not known (nats per row)", fontsize=9, color=INK)
+    axes.set_xlabel("rise of the log loss where the column is not known (nats per row)")
     hint = f"log loss {importance.log_loss:.4f} over {importance.n_rows:,.0f} rows; intervals of "
     hint += f"{100 * importance.confidence:g} %"
     if shown < n:
         hint = f"{n - shown} others: {importance.increase[shown]:+.4f} or less; {hint}"
-    figure.text(0.5, 0.08 / figure.get_figheight(), hint, ha="center", va="bottom", fontsize=8, color=QUIET)
+    add_remark(figure, hint)
     add_title(figure, title)
     return save_figure(figure, path)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tanager.networks.graph import has_path, reachable
 from tanager.plot.component_layout import GAP, Point, best_drawing
+from tanager.plot.leaves import LeafBlock, leaf_groups
 
 Arc = tuple[str, str]
 
@@ -51,8 +52,38 @@ def layered(sizes: Mapping[str, Point], arcs: Sequence[Arc], top: str | None = N
     >>> [name for name, (x, y) in sorted(layout.places.items(), key=lambda place: -place[1][1])]
     ['a', 'b']
     """
+    place = {name: i for i, name in enumerate(sizes)}
+    down = _downward([(place[a], place[b]) for a, b in arcs], place.get(top or ""))
+    layout = _with_blocks(sizes, down, top, shape)
+    routes = {arc: layout.routes[arc] if arc in layout.routes else layout.routes[arc[::-1]][::-1] for arc in arcs}
+    return Layout(layout.places, routes, layout.width, layout.height)
+
+
+def _with_blocks(sizes: Mapping[str, Point], down: Sequence[tuple[int, int]], top: str | None, shape: float) -> Layout:
+    """Many leaves of one parent are laid out as one block, and then put in its place."""
     names = list(sizes)
-    down = _downward([(names.index(a), names.index(b)) for a, b in arcs], names.index(top) if top in names else None)
+    groups = leaf_groups(down, names.index(top) if top in names else None)
+    blocks = {parent: LeafBlock([names[i] for i in own], sizes, shape) for parent, own in groups.items()}
+    inside = {i for own in groups.values() for i in own}
+    number = {old: new for new, old in enumerate(i for i in range(len(names)) if i not in inside)}
+    outer = {name: size for i, (name, size) in enumerate(sizes.items()) if i not in inside}
+    key = {parent: f"leaves of {names[parent]}\0" for parent in groups}  # no column has such a name
+    outer |= {key[parent]: block.size for parent, block in blocks.items()}
+    arcs = [(number[a], number[b]) for a, b in down if b not in inside]
+    arcs += [(number[parent], len(number) + at) for at, parent in enumerate(blocks)]
+    layout = _pieces(outer, arcs, top, shape)
+    for parent, block in blocks.items():
+        (x, y), (width, height) = layout.places.pop(key[parent]), block.size
+        corner, trunk = (x - width / 2, y - height / 2), layout.routes.pop((names[parent], key[parent]))
+        for name, (across, up) in block.places.items():
+            layout.places[name] = corner[0] + across, corner[1] + up
+            layout.routes[names[parent], name] = block.route(name, trunk, corner)
+    return layout
+
+
+def _pieces(sizes: Mapping[str, Point], down: Sequence[tuple[int, int]], top: str | None, shape: float) -> Layout:
+    """Connected components, each laid out on its own, and packed."""
+    names = list(sizes)
     pieces, alone = [], []
     for piece in _joined(len(names), down):
         if len(piece) > 1 or names[piece[0]] == top:
@@ -60,9 +91,7 @@ def layered(sizes: Mapping[str, Point], arcs: Sequence[Arc], top: str | None = N
         else:
             alone.append(names[piece[0]])
     pieces.sort(key=lambda piece: (top not in piece.places, -piece.height))
-    layout = _packed(pieces, alone, sizes, shape)
-    routes = {arc: layout.routes[arc] if arc in layout.routes else layout.routes[arc[::-1]][::-1] for arc in arcs}
-    return Layout(layout.places, routes, layout.width, layout.height)
+    return _packed(pieces, alone, sizes, shape)
 
 
 def _downward(arcs: Iterable[tuple[int, int]], top: int | None) -> list[tuple[int, int]]:

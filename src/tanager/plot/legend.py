@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tanager.plot.figure import FAINT, QUIET, text_size
+from tanager.plot.figure import text_size
+from tanager.plot.names import shortened
+from tanager.plot.style import FAINT, REMARK, SMALL
 
-_SIZE, _LINE, _WITHIN, _BETWEEN, _SAMPLE = 8, 0.21, 0.16, 0.5, 0.42
+_LINE, _WITHIN, _BETWEEN, _SAMPLE = 0.21, 0.16, 0.5, 0.42
+_LONGEST = 44  # characters of what something means, where that is a name
 
 
 class _Item(NamedTuple):
@@ -18,7 +21,7 @@ class _Item(NamedTuple):
 
     @property
     def width(self) -> float:
-        return self.sample + text_size(self.text, _SIZE)[0]
+        return self.sample + (text_size(self.text, SMALL)[0] if self.text else -_WITHIN)
 
 
 class Legend:
@@ -27,19 +30,24 @@ class Legend:
     def __init__(self) -> None:
         self.groups: list[list[_Item]] = []
 
+    def group(self) -> Legend:
+        """Begin a group that speaks for itself."""
+        self.groups.append([])
+        return self
+
     def heading(self, text: str) -> Legend:
         """Begin a group."""
         self.groups.append([_Item(text, 0.0, None)])
         return self
 
-    def line(self, text: str, colour: str, width: float, style: str = "-") -> Legend:
+    def line(self, text: str, colour: str, width: float, style: str = "-", alpha: float = 1.0) -> Legend:
         """A line like those of arcs."""
 
         def draw(axes: Any, x: float, y: float) -> None:
             ends = [x, x + _SAMPLE - 0.08]
-            axes.plot(ends, [y, y], color=colour, lw=width, ls=style, solid_capstyle="butt", clip_on=False)
+            axes.plot(ends, [y, y], color=colour, lw=width, ls=style, alpha=alpha, solid_capstyle="butt", clip_on=False)
 
-        self.groups[-1].append(_Item(text, _SAMPLE, draw))
+        self.groups[-1].append(_Item(shortened(text, _LONGEST), _SAMPLE, draw))
         return self
 
     def box(self, text: str, fill: Any, edge: str = FAINT) -> Legend:
@@ -50,7 +58,7 @@ class Legend:
 
             axes.add_patch(Rectangle((x, y - 0.06), 0.22, 0.12, fc=fill, ec=edge, lw=0.7, clip_on=False))
 
-        self.groups[-1].append(_Item(text, 0.29, draw))
+        self.groups[-1].append(_Item(shortened(text, _LONGEST), 0.29, draw))
         return self
 
     def lines(self, room: float) -> list[list[list[_Item]]]:
@@ -58,11 +66,12 @@ class Legend:
         lines: list[list[list[_Item]]] = []
         used = math.inf
         for group in self.groups:
-            if used + _wide(group) > room:
-                lines.append([])
-                used = 0.0
-            lines[-1].append(group)
-            used += _wide(group) + _BETWEEN
+            for part in _parts(group, room):
+                if used + _wide(part) > room:
+                    lines.append([])
+                    used = 0.0
+                lines[-1].append(part)
+                used += _wide(part) + _BETWEEN
         return lines
 
     def height(self, room: float) -> float:
@@ -78,9 +87,20 @@ class Legend:
                 for item in group:
                     if item.draw is not None:
                         item.draw(axes, x, y)
-                    axes.text(x + item.sample, y, item.text, ha="left", va="center", fontsize=_SIZE, color=QUIET)
+                    if item.text:
+                        axes.text(x + item.sample, y, item.text, ha="left", va="center", **REMARK)
                     x += item.width + _WITHIN
                 x += _BETWEEN - _WITHIN
+
+
+def _parts(group: Sequence[_Item], room: float) -> list[list[_Item]]:
+    """A group, in several parts where it is too long for a line."""
+    parts: list[list[_Item]] = [[]]
+    for item in group:
+        if parts[-1] and _wide([*parts[-1], item]) > room:
+            parts.append([])
+        parts[-1].append(item)
+    return parts
 
 
 def _wide(group: Sequence[_Item]) -> float:

@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tanager.plot.figure import COLOURS, FAINT, INK, Path, add_panel, add_title, new_figure, save_figure, spread_apart
+from tanager.plot.figure import Path, add_panel, add_title, new_figure, save_figure, spread_apart
+from tanager.plot.style import BLUE, GRID, SMALL, colour_of, styled
 
 _WIDE, _TALL, _GAP = 5.6, 2.2, 0.35  # inches of a panel
 _LABEL = 0.15  # inches from one name to the next
 _LATENCIES = {"p50_ms": "half", "p90_ms": "90 %", "p99_ms": "99 %", "max_ms": "all"}
 
 
+@styled
 def plot_load(lines: Sequence[Mapping[str, Any]], path: Path | None = None, *, title: str | None = None) -> Any:
     """Latency percentiles over the rate of requests, and below them members and accuracy where they are known.
 
@@ -34,15 +36,27 @@ def plot_load(lines: Sequence[Mapping[str, Any]], path: Path | None = None, *, t
         if name == "latency":
             _latencies(axes, lines)
         else:
-            _curve(axes, lines, name, COLOURS[at])
+            _curve(axes, lines, name, colour_of(at))
         axes.set_xscale("log")
-        axes.set_xticks([line["rate"] for line in lines], [f"{line['rate']:g}" for line in lines])
+        rates = _apart([float(line["rate"]) for line in lines])
+        axes.set_xticks(rates, [f"{rate:g}" for rate in rates])
         axes.set_xticks([], minor=True)
-        axes.grid(axis="y", color=FAINT, lw=0.5, alpha=0.6)
+        axes.grid(axis="y", **GRID)
         axes.tick_params(labelbottom=at == n - 1)
-    axes.set_xlabel("requests per second", fontsize=9, color=INK)
+    axes.set_xlabel("requests per second")
     add_title(figure, title)
     return save_figure(figure, path)
+
+
+def _apart(rates: Sequence[float]) -> list[float]:
+    """The rates that are named: the first and the last, and of the others those that stand clear of all named ones."""
+    logs = [math.log10(rate) for rate in rates]
+    inch = _WIDE / max(logs[-1] - logs[0], 1e-9)
+    named = [0] if len(set(rates)) == 1 else [0, len(rates) - 1]
+    for at in range(1, len(rates) - 1):
+        if all(abs(logs[at] - logs[other]) * inch > 0.42 for other in named):
+            named.append(at)
+    return [rates[at] for at in sorted(named)]
 
 
 def _latencies(axes: Any, lines: Sequence[Mapping[str, Any]]) -> None:
@@ -51,12 +65,12 @@ def _latencies(axes: Any, lines: Sequence[Mapping[str, Any]]) -> None:
 
     for at, key in enumerate(_LATENCIES):
         style = ":" if key == "max_ms" else "-"
-        axes.plot(*_points(lines, key), style, marker="o", ms=3, color=COLOURS[0], lw=1.3, alpha=_shade(at))
+        axes.plot(*_points(lines, key), style, marker="o", ms=3, color=BLUE, lw=1.3, alpha=_shade(at))
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(lambda value, at: f"{value:g}")
     axes.yaxis.set_minor_formatter(lambda value, at: "")
-    axes.set_ylabel("latency, ms", fontsize=9, color=INK)
+    axes.set_ylabel("latency, ms")
     _name_ends(axes, lines[-1])
 
 
@@ -79,8 +93,8 @@ def _name_ends(axes: Any, last: Mapping[str, Any]) -> None:
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
-            fontsize=8,
-            color=COLOURS[0],
+            fontsize=SMALL,
+            color=BLUE,
             alpha=_shade(at),
             annotation_clip=False,
         )
@@ -88,7 +102,7 @@ def _name_ends(axes: Any, last: Mapping[str, Any]) -> None:
 
 def _curve(axes: Any, lines: Sequence[Mapping[str, Any]], name: str, colour: str) -> None:
     axes.plot(*_points(lines, name), marker="o", ms=3, color=colour, lw=1.3)
-    axes.set_ylabel(name, fontsize=9, color=INK)
+    axes.set_ylabel(name)
     low, high = axes.get_ylim()
     if name == "members":
         axes.set_ylim(0, max(high, 1))

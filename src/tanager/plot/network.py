@@ -11,22 +11,24 @@ from typing import Any
 
 import numpy as np
 
+from tanager.errors import check_whole
 from tanager.learning.classifier import Classifier
 from tanager.networks.network import Arc, Network
 from tanager.plot.component_layout import GAP
 from tanager.plot.drawable import DrawableNetwork, Information, drawable_networks
-from tanager.plot.figure import INK, Path, add_panel, add_title, new_figure, save_figure
+from tanager.plot.figure import Path, add_title, new_figure, save_figure, whole_axes
 from tanager.plot.layers import SHAPE, layered
 from tanager.plot.legend import Legend
-from tanager.plot.shapes import DARK, EDGE, ArcStyle, ShapeDrawer, box_size, wrapped, wrapped_apart
+from tanager.plot.names import wrapped, wrapped_apart
+from tanager.plot.shapes import ArcStyle, ShapeDrawer, box_size
+from tanager.plot.strongest import strongest
+from tanager.plot.style import BLUE, DARK, EDGE, GREEN, GREY, RED, SMALL, styled
 from tanager.structure.learner import LearnedNetwork
 
 MARGIN, BETWEEN, PAD = 0.3, 0.55, 0.24  # inches around the picture, between panels, and inside a frame
 THIN, THICK = 0.7, 4.6  # points, of arcs
 LOW, HIGH = np.array([0xF6, 0xF8, 0xFA]) / 255, np.array([0xA9, 0xC4, 0xD9]) / 255  # shades of boxes
 
-# Colours that most colour-blind readers can distinguish (Okabe and Ito); removed arcs are dashed as well.
-GREY, BLUE, GREEN, RED = "#6b7680", "#0072b2", "#009e73", "#d55e00"
 PLAIN = ArcStyle(GREY, "no order")
 SIGNS = {1: ArcStyle(BLUE, "both rise together"), -1: ArcStyle(RED, "one falls as the other rises"), 0: PLAIN}
 KEPT, TURNED, ADDED, REMOVED = (
@@ -35,6 +37,7 @@ KEPT, TURNED, ADDED, REMOVED = (
     ArcStyle(GREEN, "added"),
     ArcStyle(RED, "removed", "--"),
 )
+CHANGED = (TURNED, ADDED, REMOVED)
 EVERYWHERE, SOMEWHERE, HERE = (
     ArcStyle(GREY, "in every class"),
     ArcStyle(BLUE, "in some"),
@@ -42,6 +45,7 @@ EVERYWHERE, SOMEWHERE, HERE = (
 )
 
 
+@styled
 def plot_network(
     what: Network | LearnedNetwork | Classifier,
     path: Path | None = None,
@@ -50,6 +54,7 @@ def plot_network(
     information: Information = None,
     compare_to: Network | LearnedNetwork | Classifier | None = None,
     undirected: Iterable[Arc] = (),
+    max_columns: int = 60,
     title: str | None = None,
     caption: str | None = None,
 ) -> Any:
@@ -75,6 +80,8 @@ def plot_network(
         An expert's or an earlier network: colours then show which arcs are in both, added, removed or reversed.
     undirected : iterable of (name, name)
         More arcs whose direction is open.
+    max_columns : int, default=60
+        Of more columns, those with the strongest arcs are drawn, or with arcs that differ from ``compare_to``.
     title : str or None, default=None
         By default the classifier, its rows and columns.
     caption : str or None, default=None
@@ -94,13 +101,18 @@ def plot_network(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['x0', 'x1', 'class']
     """
+    check_whole("max_columns", max_columns, 1)
     shown = drawable_networks(what, target, information)
     if compare_to is not None:
         shown, styles = compared(shown, drawable_networks(compare_to, shown[0].target if len(shown) == 1 else target))
     else:
         styles = _by_class(shown) if len(shown) > 1 else [_by_sign(shown[0])]
     headless = {frozenset(arc) for arc in (*undirected, *shown[0].undirected)}
-    picture = _Picture(shown, styles, headless)
+    changed = {arc for own in styles for arc, style in own.items() if style in CHANGED}
+    n_columns = len(shown[0].names)
+    shown = strongest(shown, max_columns, changed)
+    styles = [{arc: own[arc] for arc in drawable.arcs} for drawable, own in zip(shown, styles, strict=True)]
+    picture = _Picture(shown, styles, headless, n_columns)
     return save_figure(picture.figure(title or shown[0].heading, caption), path)
 
 
@@ -143,9 +155,13 @@ class _Picture:
     """Panels, one per network, with every variable at the same position in each."""
 
     def __init__(
-        self, shown: Sequence[DrawableNetwork], styles: Sequence[dict[Arc, ArcStyle]], headless: set[frozenset[str]]
+        self,
+        shown: Sequence[DrawableNetwork],
+        styles: Sequence[dict[Arc, ArcStyle]],
+        headless: set[frozenset[str]],
+        n_columns: int,
     ) -> None:
-        self.shown, self.styles, self.headless = shown, styles, headless
+        self.shown, self.styles, self.headless, self.n_columns = shown, styles, headless, n_columns
         self.first = shown[0]
         self.heads = [wrapped(drawable.target, 24, 30) if drawable.target else "" for drawable in shown]
         self.labels = wrapped_apart(self.first.names)
@@ -188,7 +204,7 @@ class _Picture:
         legend = self._legend()
         below = legend.height(inner) + (0.24 if caption else 0.0) + 0.1
         figure = new_figure(inner + 2 * MARGIN, MARGIN + below + tall + (0.58 if title else 0.25))
-        axes, notes = _whole(figure), _whole(figure)
+        axes, notes = whole_axes(figure), whole_axes(figure)
         for n, (drawable, styles) in enumerate(zip(self.shown, self.styles, strict=True)):
             line, place = divmod(n, self.across)
             in_line = min(self.across, len(self.shown) - line * self.across)
@@ -199,7 +215,7 @@ class _Picture:
             )
         legend.draw(notes, MARGIN + inner / 2, below, inner)
         if caption:
-            notes.text(MARGIN + inner / 2, 0.12, caption, ha="center", va="bottom", fontsize=8, color=INK)
+            notes.text(MARGIN + inner / 2, 0.12, caption, ha="center", va="bottom", fontsize=SMALL)
         add_title(figure, title, top=0.16)
         return figure
 
@@ -236,8 +252,18 @@ class _Picture:
     def _shade(self, information: float) -> Any:
         return LOW + (HIGH - LOW) * (information / self.highest if self.highest > 0 else 0.0)
 
+    def _why(self) -> str:
+        """Why these columns are shown and not others."""
+        if any(style in CHANGED for own in self.styles for style in own.values()):
+            return "those whose arcs differ"
+        if not any(drawable.arcs for drawable in self.shown):
+            return "those that tell most about the class"
+        return "those with the strongest arcs" if self.strongest > 0 else "those with most arcs"
+
     def _legend(self) -> Legend:
         legend = Legend()
+        if len(self.first.names) < self.n_columns:
+            legend.heading(f"{len(self.first.names)} of {self.n_columns} columns: {self._why()}")
         if self.strongest > 0:
             legend.heading("I(parent; child | other parents), nats:")
             for value in (self.strongest, _rounded(self.strongest / 4), _rounded(self.strongest / 40)):
@@ -258,15 +284,6 @@ class _Picture:
         if self.framed:
             legend.heading("The class is a parent of every column in the frame.")
         return legend
-
-
-def _whole(figure: Any) -> Any:
-    """Axes over the whole figure, in inches."""
-    size = figure.get_figwidth(), figure.get_figheight()
-    axes = add_panel(figure, 0, 0, *size)
-    axes.set(xlim=(0, size[0]), ylim=(0, size[1]))
-    axes.set_axis_off()
-    return axes
 
 
 def _rounded(value: float) -> float:

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from tanager.learning.nomogram import Axis, Nomogram, nomogram
-from tanager.plot.bars import AGAINST, FOR, TOP, bin_text, cell_text, largest, shortened, signed
-from tanager.plot.figure import FAINT, INK, QUIET, Path, add_title, figure_in_inches, save_figure, text_size
+from tanager.plot.bars import TOP, largest, signed
+from tanager.plot.figure import Path, add_remark, add_title, figure_in_inches, save_figure, text_size
+from tanager.plot.names import bin_text, cell_text, shortened
+from tanager.plot.style import AGAINST, FAINT, FOR, INK, NAME, QUIET, REMARK, SMALL, styled
 
 SCALE = 6.4  # inches of the axis of points
-SMALL = 7.5  # points of the letters of values
+VALUE = 7.5  # points of the letters of values
 LEVEL = 0.145  # inches from one level of values to the next
 GAP = 0.2  # inches between two axes
 PROBABILITIES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
 
+@styled
 def plot_nomogram(
     model: Any,
     path: Path | None = None,
@@ -66,7 +69,7 @@ def plot_nomogram(
     """
     drawn = model if isinstance(model, Nomogram) else nomogram(model, row, answer, against)
     lines, others = _lines(drawn, top)
-    left = max(text_size(name, 9)[0] for name in [*(line.name for line in lines), *_below(drawn)]) + 0.3
+    left = max(text_size(name, NAME)[0] for name in [*(line.name for line in lines), *_below(drawn)]) + 0.3
     scale = _Scale.of([point for line in lines for point in line.points], left)
     for line in lines:
         line.place(scale)
@@ -82,11 +85,11 @@ def plot_nomogram(
         line.draw(axes, scale, y)
         y -= line.height
     if others:
-        axes.text(left + SCALE / 2, y - 0.12, others, ha="center", va="center", fontsize=8, color=QUIET)
+        axes.text(left + SCALE / 2, y - 0.12, others, ha="center", va="center", **REMARK)
     _draw_sum(axes, drawn, left)
     this, that = (shortened(str(label), 24) for label in (drawn.answer, drawn.against))
     hint = f"log-odds of {this} against {that}; right is for {this}"
-    figure.text(0.5, 0.08 / figure.get_figheight(), hint, ha="center", va="bottom", fontsize=8, color=QUIET)
+    add_remark(figure, hint)
     add_title(figure, title)
     return save_figure(figure, path)
 
@@ -132,7 +135,7 @@ class _Line:
         ends = [int(np.argmin(self.points)), int(np.argmax(self.points))]
         first = ([] if self.own is None else [self.own]) + ends
         for v in dict.fromkeys([*first, *range(len(self.values))]):
-            half = text_size(self.values[v], SMALL)[0] / 2 + 0.04
+            half = text_size(self.values[v], VALUE)[0] / 2 + 0.04
             x = scale.at(self.points[v])
             for level, own in taken.items():
                 if all(x + half <= a or b <= x - half for a, b in own):
@@ -154,7 +157,7 @@ class _Line:
         """Draw it, below ``y``."""
         y -= self._room(-1)
         xs = [scale.at(point) for point in self.points]
-        axes.text(scale.left - 0.2, y, self.name, ha="right", va="center", fontsize=9, color=INK)
+        axes.text(scale.left - 0.2, y, self.name, ha="right", va="center")
         axes.plot([min(xs), max(xs)], [y, y], color=INK, lw=1.1, solid_capstyle="butt")
         for v, x in enumerate(xs):
             level = self.levels.get(v, 0)
@@ -165,7 +168,7 @@ class _Line:
             if level:
                 spot = {"ha": "center", "va": "top" if side < 0 else "bottom"}
                 text_y = y + side * (0.055 + LEVEL * (abs(level) - 1))
-                axes.text(x, text_y, self.values[v], fontsize=SMALL, color=colour, **spot)
+                axes.text(x, text_y, self.values[v], fontsize=VALUE, color=colour, **spot)
         if self.own is not None:
             axes.plot([xs[self.own]], [y], "o", color=FOR, ms=5.5, zorder=3)
 
@@ -195,11 +198,11 @@ def _below(drawn: Nomogram) -> list[str]:
 
 
 def _draw_scale(axes: Any, scale: _Scale, y: float) -> None:
-    axes.text(scale.left - 0.2, y, "log-odds", ha="right", va="center", fontsize=9, color=QUIET)
+    axes.text(scale.left - 0.2, y, "log-odds", ha="right", va="center", color=QUIET)
     axes.plot([scale.left, scale.left + SCALE], [y, y], color=QUIET, lw=1.0)
     for x in scale.ticks():
         axes.plot([scale.at(x)] * 2, [y, y + 0.05], color=QUIET, lw=0.9)
-        axes.text(scale.at(x), y + 0.07, f"{x:+g}" if x else "0", ha="center", va="bottom", fontsize=8, color=QUIET)
+        axes.text(scale.at(x), y + 0.07, f"{x:+g}" if x else "0", ha="center", va="bottom", **REMARK)
 
 
 def _draw_sum(axes: Any, drawn: Nomogram, left: float) -> None:
@@ -207,11 +210,11 @@ def _draw_sum(axes: Any, drawn: Nomogram, left: float) -> None:
     reach = max(7.0, 1.15 * abs(drawn.total)) if np.isfinite(drawn.total) else 7.0
     scale, y = _Scale(-reach, reach, left), 0.62
     for name, height in zip(_below(drawn), (y, y - 0.32), strict=True):
-        axes.text(left - 0.2, height, name, ha="right", va="center", fontsize=9, color=INK)
+        axes.text(left - 0.2, height, name, ha="right", va="center")
     axes.plot([left, left + SCALE], [y, y], color=INK, lw=1.1)
     for x in scale.ticks():
         axes.plot([scale.at(x)] * 2, [y, y + 0.05], color=INK, lw=0.9)
-        axes.text(scale.at(x), y + 0.07, f"{x:+g}" if x else "0", ha="center", va="bottom", fontsize=8, color=INK)
+        axes.text(scale.at(x), y + 0.07, f"{x:+g}" if x else "0", ha="center", va="bottom", fontsize=SMALL)
     axes.plot([left, left + SCALE], [y - 0.32] * 2, color=INK, lw=1.1)
     free: list[float] = []
     for p in sorted(PROBABILITIES, key=lambda p: abs(p - 0.5)):
@@ -219,7 +222,7 @@ def _draw_sum(axes: Any, drawn: Nomogram, left: float) -> None:
         axes.plot([x, x], [y - 0.32, y - 0.37], color=INK, lw=0.9)
         if all(abs(x - other) > 0.42 for other in free):
             free.append(x)
-            axes.text(x, y - 0.39, f"{100 * p:g} %", ha="center", va="top", fontsize=8, color=INK)
+            axes.text(x, y - 0.39, f"{100 * p:g} %", ha="center", va="top", fontsize=SMALL)
     if any(axis.at is not None for axis in drawn.axes):
         x = scale.at(drawn.total)
         axes.plot([x, x], [y, y - 0.32], color=AGAINST, lw=1.0, zorder=2)

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tanager.errors import OptionError
-from tanager.plot.figure import ARC, INK, QUIET, Path, add_title, figure_in_inches, save_figure
+from tanager.plot.figure import Path, add_title, figure_in_inches, save_figure, text_size
+from tanager.plot.names import shortened_apart
+from tanager.plot.style import INK, NAME, QUIET, RED, REMARK, SMALL, for_letters, styled
 
 _LINE = 0.24  # inches from one name to the next
 _STEP = 0.13  # inches from one bar to the next
 
 
+@styled
 def plot_ranks(
     ranks: Mapping[str, float], critical_difference: float, path: Path | None = None, *, title: str | None = None
 ) -> Any:
@@ -46,7 +49,8 @@ def plot_ranks(
     places = [ranks[name] for name in order]
     groups = indistinct_groups(places, critical_difference)
     n_left = (len(order) + 1) // 2
-    names = max(0.085 * (max(map(len, order)) + 7), 1.1)  # inches for the longest name with its rank
+    labels = [f"{name}  {ranks[of]:.2f}" for of, name in shortened_apart(order).items()]
+    names = max(*(text_size(label, NAME)[0] + 0.1 for label in labels), 1.1)
     deep = 0.3 + _STEP * len(groups) + _LINE * n_left
     width = 2 * names + 4.6
     figure, axes = figure_in_inches(width, deep + 0.8, margin=0.15, head=0.45 if title else 0.1, foot=0.1)
@@ -60,15 +64,15 @@ def plot_ranks(
     _ruler(axes, at(low), critical_difference, scale, deep + 0.5)
     for g, (first, last) in enumerate(groups):
         y = deep - 0.16 - _STEP * g
-        axes.plot([at(places[first]) - 0.05, at(places[last]) + 0.05], [y, y], color=ARC, lw=3.2, solid_capstyle="butt")
+        axes.plot([at(places[first]) - 0.05, at(places[last]) + 0.05], [y, y], color=RED, lw=3.2, solid_capstyle="butt")
     start = deep - 0.3 - _STEP * len(groups)
-    for i, (name, rank) in enumerate(zip(order, places, strict=True)):
+    for i, (label, rank) in enumerate(zip(labels, places, strict=True)):
         left = i < n_left
         y = start - _LINE * (i if left else len(order) - 1 - i)
         end = names if left else names + 4.6
         axes.plot([at(rank), at(rank), end], [deep, y, y], color=QUIET, lw=0.9, zorder=1)
         spot = {"ha": "right", "va": "center"} if left else {"ha": "left", "va": "center"}
-        axes.text(end + (-0.06 if left else 0.06), y, f"{name}  {rank:.2f}", fontsize=9, color=INK, **spot)
+        axes.text(end + (-0.06 if left else 0.06), y, label, **spot)
     add_title(figure, title)
     return save_figure(figure, path)
 
@@ -87,12 +91,12 @@ def _axis(axes: Any, at: Callable[[float], float], low: int, high: int, y: float
     axes.plot([at(low), at(high)], [y, y], color=INK, lw=1.2)
     for tick in range(low, high + 1):
         axes.plot([at(tick), at(tick)], [y, y + 0.07], color=INK, lw=1.2)
-        axes.text(at(tick), y + 0.1, str(tick), ha="center", va="bottom", fontsize=9, color=INK)
-    axes.text(at(high) + 0.15, y + 0.1, "mean rank (1 is best)", ha="left", va="bottom", fontsize=8, color=QUIET)
+        axes.text(at(tick), y + 0.1, str(tick), ha="center", va="bottom")
+    axes.text(at(high) + 0.15, y + 0.1, "mean rank (1 is best)", ha="left", va="bottom", **REMARK)
 
 
 def _ruler(axes: Any, x: float, critical_difference: float, scale: float, y: float) -> None:
     end = x + critical_difference * scale
-    axes.plot([x, x, x, end, end, end], [y - 0.05, y + 0.05, y, y, y + 0.05, y - 0.05], color=ARC, lw=1.2)
+    axes.plot([x, x, x, end, end, end], [y - 0.05, y + 0.05, y, y, y + 0.05, y - 0.05], color=RED, lw=1.2)
     text = f"critical difference {critical_difference:.2f}"
-    axes.text(x, y + 0.08, text, ha="left", va="bottom", fontsize=8, color=ARC)
+    axes.text(x, y + 0.08, text, ha="left", va="bottom", fontsize=SMALL, color=for_letters(RED))

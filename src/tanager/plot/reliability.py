@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.errors import OptionError
-from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, Path, add_panel, add_title, new_figure, save_figure
+from tanager.plot.figure import Path, add_panel, add_remark, add_title, new_figure, save_figure
+from tanager.plot.names import shortened
+from tanager.plot.style import FAINT, colour_of, dashes_of, styled
 
 FEW = 10  # predictions; the accuracy of fewer says little
 
 
+@styled
 def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, *, title: str | None = None) -> Any:
     """Accuracy against confidence for every classifier, and a histogram of the confidences below.
 
@@ -48,11 +51,11 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
     start = min(np.flatnonzero(b[0])[0] / b.shape[1] for b in bins.values())
     upper.plot([start, 1], [start, 1], color=FAINT, lw=1.5, zorder=1)
     for at, (name, (rows, sure, right)) in enumerate(bins.items()):
-        colour, style = COLOURS[at % len(COLOURS)], ("-", "--", ":")[at // len(COLOURS) % 3]
+        colour, style = colour_of(at), dashes_of(at)
         error = np.abs(sure - right).sum() / rows.sum()
         some, enough = rows > 0, rows >= FEW
         x, y = _ratio(sure, rows), _ratio(right, rows)
-        label = f"{name}: calibration error {error:.4f}"
+        label = f"{shortened(name)}: calibration error {error:.4f}"
         upper.plot(x[enough], y[enough], style, color=colour, lw=1.2, label=label, zorder=2)
         size = 6 + 70 * np.sqrt(rows[some] / rows.sum())
         upper.scatter(x[some], y[some], size, color=colour, lw=0, alpha=np.where(enough[some], 0.85, 0.3), zorder=3)
@@ -61,12 +64,12 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
     for axes in (upper, lower):
         axes.set_xlim(start, 1.01)
     upper.set_ylim(top=1.02)
-    upper.set_ylabel("accuracy", fontsize=9, color=INK)
-    lower.set_ylabel("share of\nrows", fontsize=9, color=INK)
-    lower.set_xlabel("confidence: probability of the predicted class", fontsize=9, color=INK)
+    upper.set_ylabel("accuracy")
+    lower.set_ylabel("share of\nrows")
+    lower.set_xlabel("confidence: probability of the predicted class")
     hint = f"below the grey line: overconfident; pale: fewer than {FEW} rows"
-    figure.text(0.5, 0.08 / figure.get_figheight(), hint, ha="center", va="bottom", fontsize=8, color=QUIET)
-    upper.legend(loc="lower left", bbox_to_anchor=(0, 1.0), fontsize=8, frameon=False, borderaxespad=0.2)
+    add_remark(figure, hint)
+    upper.legend(loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.2)
     add_title(figure, title)
     return save_figure(figure, path)
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from tanager.errors import OptionError
-from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, Path, add_panel, add_title, new_figure, save_figure
+from tanager.plot.figure import Path, add_panel, add_title, new_figure, save_figure, text_size
+from tanager.plot.names import shortened
+from tanager.plot.style import BLUE, FAINT, NAME, QUIET, SMALL, styled
 
 _NAMED = 8  # data sets at most, those where the two differ most
 
 
+@styled
 def plot_scatter(
     x: Mapping[str, float],
     y: Mapping[str, float],
@@ -51,19 +54,20 @@ def plot_scatter(
     both = [name for name in x if name in y]
     if not both:
         raise OptionError(f"plot_scatter needs data sets that both {names[0]} and {names[1]} have, and there are none.")
-    figure = new_figure(5.6, 6.0 if title else 5.6)
+    figure = new_figure(5.6, 6.15 if title else 5.75)
     axes = add_panel(figure, 0.75, 0.65, 4.6, 4.6)
     values = [side[name] for name in both for side in (x, y)]
     room = 0.06 * max(max(values) - min(values), 1e-6)
     low, high = min(values) - room, max(values) + room
     axes.plot([low, high], [low, high], color=FAINT, lw=1.5, zorder=1)
-    axes.scatter([x[n] for n in both], [y[n] for n in both], 26, color=COLOURS[0], alpha=0.8, lw=0, zorder=2)
+    axes.scatter([x[n] for n in both], [y[n] for n in both], 26, color=BLUE, alpha=0.8, lw=0, zorder=2)
     axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-    axes.set_xlabel(f"{measure} of {names[0]}", fontsize=9, color=INK)
-    axes.set_ylabel(f"{measure} of {names[1]}", fontsize=9, color=INK)
+    first, second = (shortened(name) for name in names)
+    axes.set_xlabel(f"{measure} of {first}")
+    axes.set_ylabel(f"{measure} of {second}")
     wins = [sum(x[n] < y[n] for n in both), sum(x[n] > y[n] for n in both)]
-    text = f"above the line {names[0]} is better ({wins[0]}), below it {names[1]} ({wins[1]})"
-    axes.set_title(text, fontsize=9, color=QUIET)
+    text = f"above the line {first} is better ({wins[0]}), below it {second} ({wins[1]})"
+    axes.set_title(text if text_size(text, NAME)[0] < 5 else text.replace("), below", "),\nbelow"), color=QUIET)
     _name_outliers(figure, axes, {n: (x[n], y[n]) for n in both})
     add_title(figure, title)
     return save_figure(figure, path)
@@ -81,7 +85,7 @@ def _name_outliers(figure: Any, axes: Any, points: Mapping[str, tuple[float, flo
         if a == b:
             break
         for spot in _spots(above=b > a):
-            text = axes.annotate(name, (a, b), textcoords="offset points", fontsize=8, color=INK, **spot)
+            text = axes.annotate(shortened(name, 28), (a, b), textcoords="offset points", fontsize=SMALL, **spot)
             box = text.get_window_extent(renderer)
             inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
             if inside and not box.count_contains(dots) and not box.count_overlaps(taken):

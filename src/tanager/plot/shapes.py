@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tanager.plot.component_layout import Point
-from tanager.plot.figure import FAINT, INK, text_size
-
-DARK, EDGE = "#33475b", "#5b7083"
-_SIZE = 9  # points, of the names
+from tanager.plot.figure import text_size
+from tanager.plot.style import EDGE, FADED, FAINT, INK, NAME, paled
 
 
 class ArcStyle(NamedTuple):
@@ -42,10 +37,10 @@ class ShapeDrawer:
         (x, y), (width, height) = middle, size
         edge = FAINT if faint else EDGE
         self._round(x - width / 2, y - height / 2, width, height, 0.07, fc=fill, ec=edge, lw=0.8, zorder=3)
-        ink = "white" if bold else "#94a0aa" if faint else INK
+        ink = "white" if bold else FADED if faint else INK
         weight = "bold" if bold else "normal"
         spot = {"ha": "center", "va": "center", "linespacing": 1.1}
-        self.axes.text(self.x + x, self.y + y, label, fontsize=_SIZE, color=ink, weight=weight, zorder=4, **spot)
+        self.axes.text(self.x + x, self.y + y, label, fontsize=NAME, color=ink, weight=weight, zorder=4, **spot)
 
     def _round(self, x: float, y: float, width: float, height: float, corner: float, **ink: Any) -> None:
         from matplotlib.patches import FancyBboxPatch
@@ -78,7 +73,7 @@ class ShapeDrawer:
                 mutation_scale=2,
                 lw=width,
                 ls=style.dashes,
-                color=_paled(style.colour) if faint else style.colour,
+                color=paled(style.colour) if faint else style.colour,
                 joinstyle="miter",
                 zorder=1 if faint else 2,
                 clip_on=False,
@@ -88,43 +83,5 @@ class ShapeDrawer:
 
 def box_size(label: str, *, bold: bool = False) -> Point:
     """Width and height of a box that a label fits in."""
-    width, height = text_size(label, _SIZE, bold=bold)
+    width, height = text_size(label, NAME, bold=bold)
     return max(width + 0.2, 0.4), height + 0.12
-
-
-def wrapped_apart(names: Iterable[str]) -> dict[str, str]:
-    """All names in short lines; of long ones that would look alike, what they begin with alike is left out.
-
-    >>> long = "a_long_beginning_that_all_of_these_names_have_in_common"
-    >>> list(wrapped_apart([f"{long}_{i}_and_an_end_in_common" for i in (1, 2)]).values())
-    ['...1_and_an_\\nend_in_common', '...2_and_an_\\nend_in_common']
-    """
-    names = list(names)
-    labels = {name: wrapped(name) for name in names}
-    for label in [label for label, n in Counter(labels.values()).items() if n > 1]:
-        alike = [name for name in names if labels[name] == label]
-        start = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*alike, strict=False)))
-        while start > 0 and alike[0][start - 1].isalnum():  # back to where a word begins
-            start -= 1
-        labels |= {name: wrapped(f"...{name[start:]}") for name in alike}
-    return labels
-
-
-def wrapped(name: str, width: int = 14, most: int = 18) -> str:
-    """A name in short lines, broken after spaces, underscores, dots, slashes and hyphens; long words are cut."""
-    if len(name) > 52:  # keep the end: names that share a prefix differ there
-        name = f"{name[:33]}... {name[-15:]}"
-    lines = [""]
-    for word in re.findall(r"[^\s_./-]*[\s_./-]?", name):
-        for piece in [word[at : at + most] for at in range(0, len(word), most)]:
-            if len((lines[-1] + piece).rstrip()) <= width or not lines[-1]:
-                lines[-1] += piece
-            else:
-                lines.append(piece)
-    return "\n".join(line.strip() for line in lines)
-
-
-def _paled(colour: str) -> Any:
-    from matplotlib.colors import to_rgb
-
-    return tuple(1 - 0.36 * (1 - part) for part in to_rgb(colour))

@@ -9,14 +9,16 @@ from tanager.errors import OptionError
 from tanager.learning.classifier import Classifier
 from tanager.learning.tree_node import TreeNode
 from tanager.plot.component_layout import Point
-from tanager.plot.figure import COLOURS, FAINT, INK, Path, add_title, figure_in_inches, save_figure, text_size
+from tanager.plot.figure import Path, add_title, figure_in_inches, save_figure, text_size
 from tanager.plot.legend import Legend
-from tanager.plot.shapes import DARK, EDGE, ShapeDrawer, box_size, wrapped
+from tanager.plot.names import shortened, wrapped
+from tanager.plot.shapes import ShapeDrawer, box_size
+from tanager.plot.style import COLOURS, EDGE, FAINT, GROUND, SMALL, styled
 
 MARGIN, LINE, GAP, BAR = 0.3, 0.34, 0.35, 0.9  # inches: around, per leaf, between columns, of the class shares
-SIZE = 8  # points, of values on arcs
 
 
+@styled
 def plot_tree(
     what: Classifier | TreeNode, path: Path | None = None, *, max_leaves: int = 40, title: str | None = None
 ) -> Any:
@@ -95,7 +97,7 @@ class _Picture:
         end = not node.branches or not depth
         rows = f"{node.n_rows:,.4g} row{'' if node.n_rows == 1 else 's'}"
         text = f"{rows}, {node.n_leaves} leaves" if end and node.branches else rows if end else wrapped(node.column)
-        box = _Box(node, level, text, value if len(value) <= 28 else f"{value[:25]}...")
+        box = _Box(node, level, text, shortened(value, 28))
         self.boxes.append(box)
         if end:
             self.n_lines += 1
@@ -110,7 +112,9 @@ class _Picture:
 
     def _arc(self, level: int) -> float:
         """Room for the arcs that lead to a level, and the values on them."""
-        return 0.0 if level == 0 else 2 * GAP + max(text_size(b.value, SIZE)[0] for b in self.boxes if b.level == level)
+        return (
+            0.0 if level == 0 else 2 * GAP + max(text_size(b.value, SMALL)[0] for b in self.boxes if b.level == level)
+        )
 
     def _place(self, box: _Box, lines: Any) -> float:
         """Give a box and all below it their places; returns its height."""
@@ -133,7 +137,7 @@ class _Picture:
 
     def _draw(self, axes: Any, drawer: ShapeDrawer, box: _Box) -> None:
         size = box_size(box.text)
-        drawer.box(box.middle, size, box.text, "white" if box.below else "#f6f8fa")
+        drawer.box(box.middle, size, box.text, "white" if box.below else GROUND)
         right = box.middle[0] + size[0] / 2
         if not box.below:
             self._bar(axes, right + 0.1, box)
@@ -141,7 +145,7 @@ class _Picture:
             x, y = self.starts[child.level], child.middle[1]
             turn = right + GAP / 2
             axes.plot([right, turn, turn, x], [box.middle[1], box.middle[1], y, y], color=EDGE, lw=1.0, zorder=1)
-            axes.text(turn + 0.08, y + 0.02, child.value, fontsize=SIZE, color=INK, ha="left", va="bottom", zorder=4)
+            axes.text(turn + 0.08, y + 0.02, child.value, fontsize=SMALL, ha="left", va="bottom", zorder=4)
 
     def _bar(self, axes: Any, x: float, box: _Box) -> None:
         from matplotlib.patches import Rectangle
@@ -155,11 +159,11 @@ class _Picture:
     def _legend(self) -> Legend:
         legend = Legend().heading("shares of the classes:")
         for c, label in enumerate(self.classes[: len(COLOURS)]):
-            legend.box(str(label), _colour(c), FAINT)
+            legend.box(str(label), _colour(c), EDGE)
         if len(self.classes) > len(COLOURS):
-            legend.box("others", DARK, FAINT)
+            legend.box(f"{len(self.classes) - len(COLOURS)} others", FAINT, EDGE)
         return legend
 
 
 def _colour(c: int) -> str:
-    return COLOURS[c] if c < len(COLOURS) else DARK
+    return COLOURS[c] if c < len(COLOURS) else FAINT

@@ -13,7 +13,7 @@ from typing import Any
 from tanager.networks.network import Arc, Network
 from tanager.plot.component_layout import Point
 from tanager.plot.layers import SHAPE, Layout, layered
-from tanager.plot.shapes import wrapped
+from tanager.plot.names import wrapped
 
 INCH = 96.0  # px of an inch, in which the layout thinks
 LINE, PAD_X, PAD_Y = 17.0, 12.0, 7.0  # of the text in a box

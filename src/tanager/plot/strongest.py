@@ -1,0 +1,52 @@
+"""Of networks with very many columns, what can be read: the strongest arcs, with the columns that they join."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from tanager.networks.network import Arc
+from tanager.plot.drawable import DrawableNetwork
+
+
+def strongest(shown: Sequence[DrawableNetwork], most: int, first: Collection[Arc] = ()) -> list[DrawableNetwork]:
+    """The networks with at most so many columns: those of the arcs in ``first``, and then of the strongest ones.
+
+    Arcs whose strength is not known come last, those of variables with many arcs before others.
+    """
+    names = shown[0].names
+    if len(names) <= most:
+        return list(shown)
+    arcs = _by_strength(shown, first)
+    alone = sorted(names, key=lambda name: -shown[0].class_information.get(name, 0.0))
+    kept: set[str] = set()
+    known = set(names)
+    for ends in [*arcs, *((name,) for name in alone)]:
+        new = (known & set(ends)) - kept
+        if len(kept) + len(new) <= most:
+            kept |= new
+    return [_only(drawable, kept) for drawable in shown]
+
+
+def _by_strength(shown: Sequence[DrawableNetwork], first: Collection[Arc]) -> list[Arc]:
+    """All arcs, the strongest first."""
+    size: dict[Arc, float] = {}
+    for drawable in shown:
+        for arc in drawable.all_arcs:
+            own = drawable.strengths[arc].value if arc in drawable.strengths else 0.0
+            size[arc] = math.inf if arc in first else max(own, size.get(arc, 0.0))
+    degree = Counter(end for arc in size for end in arc)
+    return sorted(size, key=lambda arc: (-size[arc], -degree[arc[0]] - degree[arc[1]]))
+
+
+def _only(drawable: DrawableNetwork, kept: Collection[str]) -> DrawableNetwork:
+    """The network of these columns and the class."""
+    ends = {*kept, drawable.target}
+    return replace(
+        drawable,
+        names=tuple(name for name in drawable.names if name in kept),
+        arcs=[arc for arc in drawable.arcs if ends.issuperset(arc)],
+        implied=tuple(name for name in drawable.implied if name in kept),
+    )
