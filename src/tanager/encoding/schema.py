@@ -165,7 +165,18 @@ class Column:
         return code
 
     def shown_cut(self, i: int) -> str:
-        """A cut point for people to read: of dates, a date."""
+        """A cut point for people to read: of dates, a date.
+
+        Parameters
+        ----------
+        i : int
+            Which of the cut points.
+
+        Returns
+        -------
+        str
+            A number, or a date.
+        """
         return shown_date(self.cuts[i]) if self.part == "date" else f"{self.cuts[i]:g}"
 
     def _values_of(self, code: int) -> object:
