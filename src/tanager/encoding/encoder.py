@@ -15,7 +15,16 @@ from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, code
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
 from tanager.encoding.dates import DatesOption
 from tanager.encoding.display import encoder_html
-from tanager.encoding.kinds import BinsOption, Key, Rules, late_columns, learn_columns, make_rules, read_cells
+from tanager.encoding.kinds import (
+    BinsOption,
+    Key,
+    Rules,
+    late_columns,
+    learn_columns,
+    make_rules,
+    read_cells,
+    refuse_unknown_parts,
+)
 from tanager.encoding.matching import Told, match_columns
 from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of
 from tanager.encoding.schema import Column, LeftOut, Schema
@@ -262,7 +271,9 @@ class Encoder(TableTransformer):
         def learn_anyway(i: int) -> list[Column]:
             return learn_columns(names[i], i, read_cells(_kept(table, i, keep), i, rules), rules, y, w)
 
-        self._set_schema(schema_of(_for_each(learn, range(len(names)), table.n_rows), learn_anyway))
+        schema = schema_of(_for_each(learn, range(len(names)), table.n_rows), learn_anyway)
+        refuse_unknown_parts(rules, schema.names)
+        self._set_schema(schema)
         return self
 
     def rules(self, names: Sequence[str], *, first: bool = False, stream: bool = False) -> Rules:

@@ -151,6 +151,16 @@ def learn_columns(
     return [learn_part(name, i, part, cells, rules, labels, weights) for part in parts]
 
 
+def refuse_unknown_parts(rules: Rules, names: Sequence[str]) -> None:
+    """Raise OptionError where an option speaks of a part of dates that is not among the columns that are learned."""
+    for key in rules.requested:
+        if isinstance(key, str) and key not in names:
+            raise OptionError(
+                f"an option speaks of {key!r}, which is neither a column nor a part of dates that is learned; dates= "
+                f"says which are learned.{nearest(key, names)}"
+            )
+
+
 def learn_part(
     source: str,
     i: int,

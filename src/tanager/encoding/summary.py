@@ -28,7 +28,7 @@ import numpy as np
 from tanager.encoding.bins import equal_width, find_cuts, middle
 from tanager.encoding.categories import codec
 from tanager.encoding.encoder import Encoder
-from tanager.encoding.kinds import Rules, learn_columns, read_cells
+from tanager.encoding.kinds import Rules, learn_columns, read_cells, refuse_unknown_parts
 from tanager.encoding.labels import encode_some_labels, join_classes
 from tanager.encoding.policy import Run, is_constant, may_leave_out, names_things, numbers_rows, schema_of
 from tanager.encoding.schema import Column, LeftOut, Schema
@@ -179,7 +179,9 @@ def learn_schema(summary: Summary, encoder: Encoder) -> Schema:
         return LeftOut(summary.names[i], i, reason) if reason else _learned(summary, i, rules)
 
     found = [learn(i) for i in range(len(summary.columns))]
-    return schema_of(found, lambda i: _learned(summary, i, rules))
+    schema = schema_of(found, lambda i: _learned(summary, i, rules))
+    refuse_unknown_parts(rules, schema.names)
+    return schema
 
 
 def _as_read(seen: ColumnSummary, i: int, rules: Rules) -> ColumnSummary:
