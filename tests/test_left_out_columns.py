@@ -14,7 +14,6 @@ from tanager import (
     AnytimeAODE,
     DataWarning,
     Encoder,
-    HalfLives,
     NaiveBayes,
     SchemaMismatch,
     load,
@@ -89,15 +88,6 @@ def test_rows_are_unlearned_with_or_without_what_is_left_out(table):
     model.unlearn(less[10:20], y[10:20])  # named columns need not be there
     twin.unlearn(less[10:20], y[10:20])
     same(model, whole, twin, less)
-
-
-@settings(max_examples=3)
-@given(tables())
-def test_half_lives_leave_columns_out(table):
-    whole, less, y = table
-    models = [HalfLives(AODE(warm_up=30)).partial_fit(X, y) for X in (whole.drop(columns=["same"]), less)]
-    answers = [model.predict_proba(X) for model, X in zip(models, (whole.drop(columns=["same"]), less), strict=True)]
-    np.testing.assert_allclose(*answers, rtol=0, atol=1e-12)
 
 
 # --- neighbours -------------------------------------------------------------------------------------------------------
