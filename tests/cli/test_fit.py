@@ -9,6 +9,7 @@ from csv_files import write_rows
 from sklearn.datasets import load_iris
 
 import tanager
+from profiles import spread
 from tanager.cli.models import MODELS
 
 LEAVES_OUT = True
@@ -76,7 +77,7 @@ def test_gaps_ids_and_silent_columns_are_spoken_of(run, mixed):
     assert report["dropped"] == {"id": "every row has its own value"}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@spread("name", list(MODELS))
 def test_every_model_can_be_learned_and_shown_and_can_answer(run, mixed, name):
     Path("drawn.dot").write_text("digraph { outcome -> a; outcome -> c; a -> c; }")
     words = ["--network", "drawn.dot"] if name == "network" else []

@@ -11,7 +11,7 @@ from hypothesis import given
 from part_tables import Parted, alone, assert_same, cut_up, here, once, parted, table_for
 from sklearn.base import clone
 
-from profiles import examples
+from profiles import examples, spread
 from registry import NAMES, STREAMING, make, name_of, small_table
 from tanager import AODE, KDB, TAN, DataError, DataWarning, MemoryBudgetError, NaiveBayes, OptionError, SelectiveKDB
 from tanager.cluster import fit, run_here, update
@@ -43,7 +43,7 @@ def test_gaussian_columns_are_the_same(table):
     assert_same(here(NaiveBayes(gaussian=True), table), alone(NaiveBayes(gaussian=True), table), table.X)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@spread("name", NAMES)
 def test_every_classifier_that_counts_answers_as_on_one_machine(name):
     X, y = small_table(60)
     one = once(make(name, 5)).fit(X, y)
@@ -54,7 +54,7 @@ def test_every_classifier_that_counts_answers_as_on_one_machine(name):
     np.testing.assert_array_equal(again.predict_proba(X), one.partial_fit(X[:7], y[:7]).predict_proba(X))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@spread("name", NAMES)
 def test_every_classifier_that_counts_is_the_same_from_a_random_table(name):
     table = table_for(name)
     assert_same(here(make(name, 5), table), alone(once(make(name, 5)), table), table.X)

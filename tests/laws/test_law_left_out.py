@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from profiles import examples
+from profiles import examples, spread
 from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, LBR, TAN, BackOff, BDeu, MEstimate, NaiveBayes, OptionError, PriorCounts
@@ -17,7 +17,7 @@ from tanager.scoring.lazy_rules import LazyRules
 from tanager.scoring.sum_over_rows import SumOverRows
 from tanager.scoring.view import View
 
-every = pytest.mark.parametrize("name", NAMES)
+every = spread("name", NAMES)
 
 
 @every

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiles import examples, later
+from profiles import examples, later, spread
 from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, HNB, KDB, SPODE, TAN, BestOf, NaiveBayes
 from tanager.errors import DataError
 
-every = pytest.mark.parametrize("name", NAMES)
+every = spread("name", NAMES)
 
 
 def one_by_one(model, rows, labels, weights=None):
@@ -47,7 +47,7 @@ def test_a_stream_is_answered_as_single_rows_are(name, table, weighted):
     assert stream.counts_.n_rows == single.counts_.n_rows
 
 
-@pytest.mark.parametrize("name", ["tan", "kdb", "kdb-3", "hnb", "waode", "spode", "best-some", "fanc-2", "nb-balanced"])
+@spread("name", ["tan", "kdb", "kdb-3", "hnb", "waode", "spode", "best-some", "fanc-2", "nb-balanced"])
 def test_a_structure_that_follows_the_counts_is_learned_again_at_the_same_rows(name):
     rng = np.random.default_rng(5)
     X = rng.integers(0, 3, (330, 4))
