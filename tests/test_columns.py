@@ -3,6 +3,7 @@
 import io
 import re
 import warnings
+from datetime import datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from tanager.cli.main import main
 from tanager.cluster import fit as fit_in_parts
 from tanager.cluster import run_here
 from tanager.encoding.policy import Run
+from tanager.evaluate.plan import LabelledTable, order_of
+from tanager.files import open_table, read_labelled
 from tanager.service.models import ServedModel
 
 LEAVES_OUT = True
@@ -46,8 +49,10 @@ def by_array(X, options, folder):
 
 def by_command(X, options, folder):
     pd.DataFrame(X).assign(**{"class": Y}).to_csv(folder / "train.csv", index=False)
-    keep = ["--keep", ",".join(options["keep"])] if "keep" in options else []
-    done = CliRunner().invoke(main, ["fit", str(folder / "train.csv"), "-o", str(folder / "m.tanager"), *keep])
+    flags = ["--keep", ",".join(options["keep"])] if "keep" in options else []
+    for column, parts in options.get("dates", {}).items():
+        flags += ["--dates", f"{column}={','.join(parts)}"]
+    done = CliRunner().invoke(main, ["fit", str(folder / "train.csv"), "-o", str(folder / "m.tanager"), *flags])
     assert done.exit_code == 0, done.output + done.stderr
     return load(folder / "m.tanager")
 
@@ -124,6 +129,83 @@ def test_useful_columns_are_of_the_same_kind_by_every_door(tmp_path, door, what)
     schema = door({"odd": cells, **USEFUL}, {}, tmp_path).schema_
     assert schema.left_out == ()
     assert schema.columns[0].kind == kind
+
+
+DAYS = [datetime(2024, 1, 1, 8) + timedelta(days=7 * i, hours=i % 5) for i in range(N)]
+DATES = {
+    "objects": DAYS,
+    "datetime64": np.array(DAYS, dtype="datetime64[s]").astype(object).tolist(),
+    "text": [str(day) for day in DAYS],
+    "text with gaps": [None if i % 9 == 4 else day.isoformat() for i, day in enumerate(DAYS)],
+    "days": [day.date() for day in DAYS],
+    "days as text": [str(day.date()) for day in DAYS],
+}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("what", DATES)
+def test_dates_are_dates_by_every_door(tmp_path, door, what):
+    schema = door({"odd": DATES[what], **USEFUL}, {}, tmp_path).schema_
+    assert (schema[0].kind, schema[0].part) == ("numeric", "date")
+    name = "x0" if door is by_array else "odd"
+    options = {"dates": {name: ["month", "weekday", "since"]}}
+    schema = door({"odd": DATES[what], **USEFUL}, options, tmp_path).schema_
+    assert schema.names[:3] == (f"{name} month", f"{name} weekday", f"{name} since")
+    assert [column.part for column in schema.columns[:3]] == ["month", "weekday", "since 2024-01-01"]
+    assert len(schema.table_names) == 3
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_one_date_only_is_left_out_like_any_constant(tmp_path, door):
+    schema = door({"odd": ["2024-05-31"] * N, **USEFUL}, {}, tmp_path).schema_
+    assert [gone.reason for gone in schema.left_out] == ([] if door in STREAMS else ["one value only"])
+
+
+MIXED = {
+    "mixed types": ([1, "a", 2.5, "b"] * 12, "categorical", (1, "a", 2.5, "b"), ("1", "a", "2.5", "b")),
+    "numbers and numbers as text": ([1, "1", 2, "x"] * 12, "categorical", (1, "1", 2, "x"), ("1", "2", "x")),
+    "text as few numbers": (["1", "2", "3", "2"] * 12, "categorical", ("1", "2", "3"), (1, 2, 3)),
+    "huge whole numbers": (
+        [2**60 + i % 2 for i in range(N)],
+        "categorical",
+        (2**60, 2**60 + 1),
+        (str(2**60), str(2**60 + 1)),
+    ),
+    "dates among text": (["2024-05-31", "soon", "2024-06-01", "later"] * 12, "categorical", None, None),
+}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("what", MIXED)
+def test_odd_columns_are_of_the_same_kind_by_every_door(tmp_path, door, what):
+    cells, kind, values, in_a_file = MIXED[what]
+    column = door({"odd": cells, **USEFUL}, {}, tmp_path).schema_[0]
+    wanted = in_a_file if door is by_command else values
+    assert column.kind == kind
+    assert set(column.values) == set(cells if wanted is None else wanted)
+    assert column.part == ""
+
+
+@pytest.mark.parametrize(
+    "door", [by_frame, by_chunks, by_parts, "command", "service"], ids=lambda door: getattr(door, "__name__", door)
+)
+def test_names_given_twice_are_refused_by_every_door(tmp_path, door):
+    twice = pd.DataFrame([[i % 3, i % 5, i % 7] for i in range(N)], columns=["a", "b", "a"])
+    if door == "command":
+        (tmp_path / "twice.csv").write_text("a,b,a,class\n" + "1,2,3,x\n2,3,4,y\n" * 20)
+        done = CliRunner().invoke(main, ["fit", str(tmp_path / "twice.csv")])
+        assert done.exit_code != 0
+        assert "columns 1 and 3 are both named 'a'. Rename one of them." in done.stderr
+    elif door == "service":
+        from tanager.service.errors import ServiceError
+        from tanager.service.messages import PredictRequest
+        from tanager.service.rows import request_rows
+
+        with pytest.raises(ServiceError, match=r"columns has 'a' twice. Give every name once"):
+            request_rows(PredictRequest(columns=["a", "a"], rows=[[1, 2]]), 10)
+    else:
+        with pytest.raises(DataError, match="'a' is the name of more than one column"):
+            door(twice, {}, tmp_path)
 
 
 def test_one_warning_names_all_columns_at_the_line_of_the_caller():
@@ -322,6 +404,67 @@ def test_text_in_a_number_column_is_refused_with_its_place(model):
         model.predict({**ROWS, "age": ["20", "old", "30"]})
 
 
+DATED = {
+    "objects": [datetime(2024, 2, 5, 9), None, datetime(2024, 9, 9)],
+    "text": ["2024-02-05 09:00", None, "2024-09-09"],
+    "text of a zone": ["2024-02-05T18:00+09:00", None, "2024-09-09T00:00:00Z"],
+    "seconds": [1707123600, None, 1725840000.0],
+}
+
+
+@pytest.mark.parametrize("ask", ASKING, ids=lambda ask: ask.__name__)
+@pytest.mark.parametrize("what", DATED)
+@pytest.mark.parametrize("dates", [None, "parts"])
+def test_every_door_answers_dates_alike(tmp_path, ask, what, dates):
+    model = AODE(dates=dates).fit(pd.DataFrame({"sold": DAYS, **USEFUL}), Y)
+    if what == "seconds" and ask is ask_command:
+        pytest.skip("in a file dates are text")
+    if what == "objects" and ask is ask_service:
+        pytest.skip("in JSON dates are text")
+    X = {"sold": DATED[what], "size": ["S", "M", "L"], "age": [22.0, 40.0, 21.0]}
+    wanted = model.predict_proba({**X, "sold": np.array(["2024-02-05T09", "NaT", "2024-09-09"], "datetime64[s]")})
+    np.testing.assert_allclose(ask(model, X, tmp_path), wanted, rtol=0, atol=1e-12)
+
+
+def test_what_is_no_date_is_refused_with_its_place(tmp_path):
+    from tanager.service.errors import ServiceError
+
+    model = AODE(dates="parts").fit(pd.DataFrame({"sold": DAYS, **USEFUL}), Y)
+    X = {"sold": ["2024-02-05", "soon"], "size": ["S", "M"], "age": [22.0, 40.0]}
+    for ask in (ask_frame, ask_dict, ask_rows):
+        with pytest.raises(DataError, match="column 'sold', row 1: 'soon' is not a date, and the column holds dates"):
+            ask(model, X, tmp_path)
+    with pytest.raises(ServiceError, match=r"rows\[1\].sold is 'soon'; the column takes dates, such as"):
+        ask_service(model, X, tmp_path)
+    model.save(tmp_path / "m.tanager")
+    pd.DataFrame(X).to_csv(tmp_path / "asked.csv", index=False)
+    done = CliRunner().invoke(main, ["predict", str(tmp_path / "m.tanager"), str(tmp_path / "asked.csv")])
+    assert done.exit_code != 0
+    assert "row 1: 'soon' is not a date" in done.stderr
+
+
+def test_a_file_in_the_order_of_its_dates_is_told(tmp_path):
+    frame = pd.DataFrame({"sold": [str(day) for day in DAYS], **USEFUL, "class": Y})
+    frame.to_csv(tmp_path / "dated.csv", index=False)
+    sentence = "rows are in the order of 'sold': random folds and leave-one-out flatter"
+    fitted = CliRunner().invoke(main, ["fit", str(tmp_path / "dated.csv"), "-o", str(tmp_path / "d.tanager")])
+    assert fitted.exit_code == 0, fitted.stderr
+    assert sentence in " ".join(fitted.stderr.split())
+    labelled = read_labelled(open_table(tmp_path / "dated.csv"), "class")
+    assert order_of(LabelledTable.of(labelled.X, labelled.y)).column == "sold"
+    frame.sample(frac=1, random_state=0).to_csv(tmp_path / "mixed.csv", index=False)
+    mixed = CliRunner().invoke(main, ["fit", str(tmp_path / "mixed.csv"), "-o", str(tmp_path / "d.tanager")])
+    assert sentence not in " ".join(mixed.stderr.split())
+
+
+def test_columns_of_another_model_come_with_its_dates(tmp_path):
+    by_command({"sold": DATES["text"], **USEFUL}, {"dates": {"sold": ["month", "since"]}}, tmp_path)
+    words = ["fit", tmp_path / "train.csv", "--schema-from", tmp_path / "m.tanager", "-o", tmp_path / "like.tanager"]
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == 0, done.stderr
+    assert load(tmp_path / "like.tanager").schema_ == load(tmp_path / "m.tanager").schema_
+
+
 def test_more_rows_are_learned_by_name():
     X = pd.DataFrame({**USEFUL, "on": [True, True, False] * 16})
     for start in (AODE().fit(X, Y), AODE().partial_fit(X, Y)):  # columns fixed, and still warming up
@@ -420,11 +563,14 @@ def test_row_numbers_are_found_by_sums():
 
 @st.composite
 def tables(draw):
-    """Categories, numbers, gaps, an id and a constant, in any order; the last rows are to be answered."""
+    """Categories, numbers, dates, gaps, an id and a constant, in any order; the last rows are to be answered."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = 60
     gaps = draw(st.booleans())
+    start = np.datetime64("2023-11-05T03:10", "m") + rng.integers(0, 10**6)
+    moments = start + rng.integers(0, draw(st.sampled_from([5000, 800_000])), n)
     columns = {
+        "when": np.array([str(moment).replace("T", " ") for moment in moments], dtype=object),
         "colour": rng.choice(["red", "green", "blue"], n).astype(object),
         "size": rng.normal(size=n).round(3).astype(object),
         "grade": rng.integers(1, 6, n).astype(float).astype(object),
@@ -432,25 +578,34 @@ def tables(draw):
         "same": np.full(n, "k", dtype=object),
     }
     if gaps:
-        for name in ("colour", "size", "grade"):
+        for name in ("colour", "size", "grade", "when"):
             columns[name][rng.random(n) < 0.2] = None
     order = draw(st.permutations(sorted(columns)))
     y = np.where(rng.random(n) < 0.3, "yes", np.where(columns["colour"] == "red", "yes", "no"))
-    return {name: columns[name].tolist() for name in order}, y.tolist()
+    dates = draw(st.sampled_from([None, "parts", ["month", "hour"], ["date", "since", "year", "weekday", "day"]]))
+    return {name: columns[name].tolist() for name in order}, y.tolist(), dates
 
 
 @pytest.mark.filterwarnings(UNSEEN)
 @given(tables())
 def test_one_table_gives_the_same_answers_by_every_door(tmp_path_factory, table):
     folder = tmp_path_factory.mktemp("law")
-    X, y = table
+    X, y, dates = table
     train, test = ({name: cells[part] for name, cells in X.items()} for part in (slice(0, 50), slice(50, None)))
     frame = pd.DataFrame(train)
-    model = AODE().fit(frame, y[:50])
+    model = AODE(dates=dates).fit(frame, y[:50])
+    np.testing.assert_array_equal(
+        model.predict_proba(pd.DataFrame(test)),
+        AODE(dates=dates)
+        .fit(frame.assign(when=pd.to_datetime(frame["when"], format="ISO8601")), y[:50])
+        .predict_proba(pd.DataFrame(test)),
+    )
     assert {gone.name for gone in model.schema_.left_out} == {"id", "same"}
     wanted = model.predict_proba(pd.DataFrame(test))
     frame.assign(**{"class": y[:50]}).to_csv(folder / "train.csv", index=False)
-    done = CliRunner().invoke(main, ["fit", str(folder / "train.csv"), "-o", str(folder / "m.tanager"), "--no-loo"])
+    flags = [] if dates is None else ["--dates", dates if isinstance(dates, str) else ",".join(dates)]
+    words = ["fit", str(folder / "train.csv"), "-o", str(folder / "m.tanager"), "--no-loo", *flags]
+    done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
     learned = load(folder / "m.tanager")
     for ask in (ask_dict, ask_rows, ask_command, ask_service):

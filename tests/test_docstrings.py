@@ -139,7 +139,7 @@ def test_a_class_of_a_user_is_completed_too():
 
     assert Mine.__doc__.startswith("Mine alone.\n\nParameters\n----------\nsmoothing : ")
     assert "depth : int, default=3\n    How deep.\n" in Mine.__doc__
-    assert CountsClassifier.__doc__.count("default=") == 22
+    assert CountsClassifier.__doc__.count("default=") == 23
 
     class Silent(Mine):
         pass

@@ -56,6 +56,11 @@ numeric : list of column names or places, or None
 keep : list of column names or places, "all" or None
     Columns that are learned even if they look like ids or row numbers, or have one value only: such columns are left
     out otherwise, with a word. Columns that another option names are kept as well.
+dates : dict, list of str, str or None
+    What is learned of dates. None: the date itself, as a number. "parts": the date, its month, its weekday and its
+    hour. Or a list of "date", "since" (days since the first day, "since 2024-01-01" since that one), "year", "month",
+    "day", "weekday" and "hour". A dict gives parts of columns by name, ``{"sold": ["month", "weekday"]}``; what it
+    names must hold dates.
 continuous : bool or list of column names or places
     Numeric columns to keep as numbers, for Gaussian estimates; True takes all of them.
 max_whole : int

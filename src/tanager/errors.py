@@ -21,6 +21,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from types import FrameType
 from typing import Any, TypeGuard
 
 MOST = 2**53  # of whole numbers; floats skip some beyond it
@@ -138,11 +139,17 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def warn_user(message: str, category: type[Warning] = DataWarning) -> None:
-    """Warn at the line of the caller that lies outside of this package."""
+    """Warn at the line of the caller that lies outside of this package, and of scikit-learn, which may lie between."""
     depth, frame = 1, sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
+    while _between(frame) and frame.f_back is not None:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, category, stacklevel=depth + 1)
+
+
+def _between(frame: FrameType) -> bool:
+    """Whether a frame is no line of a user: ours, or of a package that calls us for them."""
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return frame.f_code.co_filename.startswith(_HERE) or package in ("sklearn", "joblib")
 
 
 def first_few(texts: Sequence[str], most: int = 5) -> str:

@@ -528,7 +528,7 @@ def _answers(model: Classifier, records: list[Record], decode: Decoder) -> list[
 
 def _features(model: Classifier, row: Row) -> Row:
     """The columns of the model; others, such as ids or the class itself, play no part."""
-    return {name: row.get(name) for name in model.encoder_.schema.names}
+    return {name: row.get(name) for name in model.encoder_.schema.learned_names}
 
 
 def _predicted(model: Classifier, rows: list[Row]) -> list[dict[str, Any]]:

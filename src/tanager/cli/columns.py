@@ -16,7 +16,9 @@ MOST = 60  # columns listed
 def columns_table(schema: Schema, missing: Mapping[str, int], n_rows: float) -> Table:
     """Name, kind, values or bins, missing cells if there are any, and the reason for the kind; one line per column."""
     has_missing = any(missing.values())
-    rows = [_line(column, share(missing.get(column.name, 0), n_rows), has_missing) for column in schema.columns[:MOST]]
+    rows = [
+        _line(column, share(missing.get(column.table_name, 0), n_rows), has_missing) for column in schema.columns[:MOST]
+    ]
     if len(schema) > MOST:
         rows.append([f"... and {len(schema) - MOST:,} more", "", "", *([""] if has_missing else []), ""])
     head = ["column", "kind", "values", *(["missing"] if has_missing else []), "reason"]
@@ -36,7 +38,7 @@ def values_of(column: Column) -> str:
     if column.kind == "ordinal":
         return f"{column.n_values}: " + ", ".join(str(column.describe(code)) for code in range(column.n_values))
     if column.kind == "numeric":
-        cuts = ", ".join(f"{cut:g}" for cut in column.cuts[:20])
+        cuts = ", ".join(column.shown_cut(i) for i in range(min(20, len(column.cuts))))
         return f"{column.n_values} bins: {cuts}" if cuts else "1 bin: no cut points"
     return "normal distributions" if column.kind == "continuous" else str(column.n_values)
 

@@ -232,7 +232,7 @@ def _read(screen: Screen, path: str, target: str | None, given: dict[str, Any]) 
     source = open_data(path, **{key: given[key] for key in (*READING, *KINDS)})
     check_columns(source, given["drop"], " (--drop)")
     target = target_column(source, target)
-    kinds = {key: given[key] for key in ("keep", *KINDS)}
+    kinds = {key: given[key] for key in ("keep", "dates", *KINDS)}
     labelled = read_labelled(source, target, drop=given["drop"], **kinds)
     warn_many_classes(screen, target, len(set(labelled.y.to_pylist())), labelled.X.num_rows)
     return labelled
@@ -245,7 +245,13 @@ def _models(names: list[str], peers: list[str], declared: dict[str, Any], given:
     kinds["categorical"] = [name for name in kinds["categorical"] or () if name not in (ordinal or ())] or None
     bins = None if given["bins"] is None else parse_value(given["bins"])
     wanted = parse_settings(
-        (), bins=bins, n_bins=given["n_bins"], smoothing=given["smoothing"], ordinal=ordinal, **kinds
+        (),
+        bins=bins,
+        n_bins=given["n_bins"],
+        smoothing=given["smoothing"],
+        ordinal=ordinal,
+        dates=given["dates"],
+        **kinds,
     )
     wanted["keep"] = "all"  # what is to be left out was dropped when the file was read
     made = {name: make_model(name, wanted) for name in names}

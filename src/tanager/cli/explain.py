@@ -131,7 +131,7 @@ def _flags(contrast: tuple[str, str] | None) -> tuple[str, str]:
 def _changes(model: Any, cells: dict[str, Any], asked: dict[str, Any]) -> list[Any]:
     from tanager.learning.changes import nearest_changes
 
-    known = model.encoder_.schema.names
+    known = model.encoder_.schema.learned_names
     return nearest_changes(model, {name: cell for name, cell in cells.items() if name in known}, **asked)
 
 

@@ -38,7 +38,7 @@ from tanager.cli.screen import Screen, table
 from tanager.cli.structure import learner_results, print_trace, structure, structure_options
 from tanager.errors import DataError, OptionError, check_option
 
-FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "ordinal", "numeric", "keep")
+FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "ordinal", "numeric", "keep", "dates")
 
 
 @click.command(
@@ -160,9 +160,9 @@ def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) ->
         schema = pattern.encoder_.schema
         wanted |= _options_like(schema, wanted, name)
         source = open_for(pattern, data, **reading)
-        check_columns(source, schema.names, f", which {given['schema_from']} has")
+        check_columns(source, schema.learned_names, f", which {given['schema_from']} has")
         target = target_column(source, target or pattern.target_name_)
-        drop = [column for column in source.columns if column not in (*schema.names, target)]
+        drop = [column for column in source.columns if column not in (*schema.learned_names, target)]
     columns = [column for column in source.columns if column not in drop]
     return make_model(name, wanted | structure(name, given, columns)), source, target, drop
 
@@ -172,7 +172,7 @@ def _options_like(schema: Any, wanted: dict[str, Any], name: str) -> dict[str, A
 
     Unlike under ``schema=``, new values are still added: merging matches values by name.
     """
-    kinds = ["categorical", "ordinal", "numeric", "bins"]
+    kinds = ["categorical", "ordinal", "numeric", "bins", "dates"]
     if MODELS[name].cls == "NaiveBayes":  # whose Gaussian columns are not cut
         kinds.append("gaussian")
     for option in kinds:
@@ -180,18 +180,26 @@ def _options_like(schema: Any, wanted: dict[str, Any], name: str) -> dict[str, A
             raise OptionError(
                 f"{option} contradicts --schema-from, which sets the kinds of the columns. Leave one out."
             )
+    from tanager.encoding.dates import NAMED
+
     names: dict[str, list[str]] = {}
     for column in schema.columns:
-        names.setdefault(column.kind, []).append(column.name)
+        if column.part not in NAMED:  # the others are of one kind alone
+            names.setdefault(column.kind, []).append(column.name)
+    dates: dict[str, list[str]] = {}
+    for column in schema.columns:
+        if column.part:
+            dates.setdefault(column.table_name, []).append(column.part)
     if "bins" not in option_names(name):
         numbers = [*names.get("numeric", []), *names.get("continuous", [])]
-        return {"categorical": names.get("categorical", []), "numeric": numbers}
+        return {"categorical": names.get("categorical", []), "numeric": numbers, "dates": dates or None}
     from tanager.encoding.ordinal import cut_after
 
     ordinal = {column.name: list(column.values) for column in schema.columns if column.kind == "ordinal"}
     bins: dict[str, Any] = {column.name: list(column.cuts) for column in schema.columns if column.kind == "numeric"}
     bins |= {name: cut_after(schema[name]) for name in ordinal}
     like: dict[str, Any] = {"categorical": names.get("categorical", []), "ordinal": ordinal or None, "bins": bins}
+    like["dates"] = dates or None
     return like | ({"gaussian": names["continuous"]} if "continuous" in names else {})
 
 

@@ -24,7 +24,7 @@ def make_report(learned: Any) -> dict[str, Any]:
         "rows_for_kinds": learned.schema_rows,
         "classes": [{"class": c, "rows": n} for c, n in zip(model.classes_.tolist(), weights, strict=True)],
         "columns": [
-            c.to_dict() | {"missing": learned.missing.get(c.name, 0), "information": information.get(c.name)}
+            c.to_dict() | {"missing": learned.missing.get(c.table_name, 0), "information": information.get(c.name)}
             for c in model.encoder_.schema.columns
         ],
         "dropped": learned.dropped,
@@ -72,7 +72,7 @@ def print_report(screen: Screen, report: dict[str, Any], schema: Any) -> None:
     screen.say()
     _print_classes(screen, classes)
     screen.say()
-    screen.show(columns_table(schema, {c["name"]: c["missing"] for c in report["columns"]}, rows))
+    screen.show(columns_table(schema, {c.get("source") or c["name"]: c["missing"] for c in report["columns"]}, rows))
     if report["dropped"]:
         screen.say()
         screen.show(table(("dropped", "reason"), report["dropped"].items()))

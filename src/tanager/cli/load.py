@@ -152,31 +152,36 @@ def _is_local(host: str) -> bool:
 
 def _open(data: str, info: dict[str, Any], given: dict[str, Any]) -> tuple[Source, str | None]:
     """The file, with columns of the types that the model has, and the column with the classes where there is one."""
+    from tanager.encoding.schema import Column
+
     source = open_data(data, **{key: given[key] for key in READING})
     target = given["target"] or (info["target"] if info["target"] in source.columns else None)
     if target is not None:
         check_columns(source, [target])
     elif given["learn"]:
         raise OptionError(f"--learn needs the classes: {source.name} has no column for them. Name it with --target.")
-    columns = [SimpleNamespace(**{"values": (), **column}) for column in info["columns"]]
+    columns = [Column.from_dict(column) for column in info["columns"]]
     schema, classes = SimpleNamespace(columns=columns), SimpleNamespace(tolist=lambda: info["classes"])
     source.match(SimpleNamespace(encoder_=SimpleNamespace(schema=schema), target_name_=target, classes_=classes))
     if not _features(source, target, info):
-        names = listed(column["name"] for column in info["columns"])
+        names = listed(_table_names(info))
         raise DataError(f"{source.name} has none of the columns that {info['name']!r} has learned: {names}.")
     return source, target
 
 
 def _features(source: Source, target: str | None, info: dict[str, Any]) -> list[str]:
-    return [
-        column["name"] for column in info["columns"] if column["name"] in source.columns and column["name"] != target
-    ]
+    return [name for name in _table_names(info) if name in source.columns and name != target]
+
+
+def _table_names(info: dict[str, Any]) -> list[str]:
+    """The columns that rows have for the model, each once."""
+    return list(dict.fromkeys(column.get("source") or column["name"] for column in info["columns"]))
 
 
 def _column_notes(source: Source, target: str | None, info: dict[str, Any]) -> list[str]:
     """Notes on columns that the file does not have, or the model."""
     features = _features(source, target, info)
-    absent = [column["name"] for column in info["columns"] if column["name"] not in features]
+    absent = [name for name in _table_names(info) if name not in features]
     ignored = [name for name in source.columns if name not in features and name != target]
     notes = []
     if absent:

@@ -47,6 +47,22 @@ def _orders(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) 
     return orders or None
 
 
+def _dates(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, list[str]] | list[str] | None:
+    """Parts of all dates, or of the columns that are named."""
+    named, parts = {}, list[str]()
+    for text in texts:
+        column, equals, own = text.rpartition("=")
+        if equals:
+            named[column.strip()] = names_in(own)
+        else:
+            parts += names_in(own)
+    if named and parts:
+        raise click.BadParameter("give parts for all dates, or COLUMN=PARTS for each column, not both", ctx, param)
+    return named or parts or None
+
+
 def columns_option(flag: str, text: str) -> Callable[[Command], Command]:
     """An option that takes column names."""
     return click.option(flag, multiple=True, callback=_names, metavar="COLUMNS", help=text, show_default=False)
@@ -101,6 +117,15 @@ def kind_options(command: Command) -> Command:
             callback=_kept,
             metavar="COLUMNS",
             help="Columns to learn even if they look like ids or have one value only; 'all' for every one.",
+            show_default=False,
+        ),
+        click.option(
+            "--dates",
+            multiple=True,
+            callback=_dates,
+            metavar="PARTS",
+            help="What to learn of dates: 'parts', or some of date, since, year, month, day, weekday, hour; "
+            "sold=month,weekday for one column; repeatable.  [default: date]",
             show_default=False,
         ),
         columns_option("--numeric", "Columns to treat as numeric, and to discretize."),

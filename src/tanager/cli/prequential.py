@@ -153,7 +153,7 @@ def _models(specs: dict[str, Any], rivers: list[str], given: dict[str, Any]) -> 
     if isinstance(forgetting.get("refresh"), str) and forgetting["refresh"] != "hoeffding":
         forgetting["refresh"] = ROWS.convert(forgetting["refresh"], None, None)  # such as 10k
     bins = None if given["bins"] is None else parse_value(given["bins"])
-    flags = {key: given[key] for key in ("n_bins", "smoothing", "keep", *KINDS)}
+    flags = {key: given[key] for key in ("n_bins", "smoothing", "keep", "dates", *KINDS)}
     common = parse_settings(given["pairs"], bins=bins, **flags, **forgetting)
     lags = _lags(specs, common, given)
     models = {spec: make_model(name, common | lags.get(spec, {}) | own) for spec, (name, own) in specs.items()}

@@ -97,7 +97,7 @@ def row_from_json(text: str) -> dict[str, Any]:
 
 def note_unknown_columns(screen: Screen, model: Any, cells: dict[str, Any]) -> None:
     """Say which columns of a row the model does not have; refuse a row that has none of its columns."""
-    known = model.encoder_.schema.names
+    known = model.encoder_.schema.learned_names
     if cells and not set(cells) & set(known):
         hints = nearest(next(iter(cells)), known) or f" Its columns are {listed(known)}."
         raise DataError(f"the model has none of the columns of this row, such as {next(iter(cells))!r}.{hints}")

@@ -33,7 +33,9 @@ def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
         bins = None if given["bins"] is None else parse_value(given["bins"])
         kinds = {key: given[key] for key in KINDS}
         source = open_data(data, **kinds, **{key: given[key] for key in READING})
-        wanted = parse_settings((), bins=bins, n_bins=given["n_bins"], keep=given["keep"], **kinds)
+        wanted = parse_settings(
+            (), bins=bins, n_bins=given["n_bins"], keep=given["keep"], dates=given["dates"], **kinds
+        )
         check_columns(source, [*given["drop"], *([target] if target else [])])
         target = target or default_target(source)
     with screen.progress(f"reading {source.name}") as tick:

@@ -70,6 +70,8 @@ def union_column(ours: Column, theirs: Column) -> Column:
         ours, theirs = replace(ours, kind="numeric"), replace(theirs, kind="numeric")
     if ours.kind != theirs.kind:
         raise SchemaMismatch(f"{place} is {ours.kind} here and {theirs.kind} there. Encode both parts with one Schema.")
+    if ours.part != theirs.part and ours.part and theirs.part:
+        raise SchemaMismatch(f"{place} is {ours.part!r} of dates here and {theirs.part!r} there. Name the same day.")
     if ours.cuts != theirs.cuts:
         bins = f"has {ours.n_values} bins here and {theirs.n_values} there"
         if ours.n_values == theirs.n_values:

@@ -951,7 +951,9 @@ class JointCounts:
         """For each of our columns its position in `other`."""
         if set(self.schema.names) != set(other.schema.names):
             odd = sorted(set(self.schema.names) ^ set(other.schema.names))
-            raise SchemaMismatch(f"cannot merge counts over different columns: {odd[0]!r} is in one of them only.")
+            gone = {column.name for schema in (self.schema, other.schema) for column in schema.left_out}
+            why = f" The other leaves it out: learn both with keep=[{odd[0]!r}]." if odd[0] in gone else ""
+            raise SchemaMismatch(f"cannot merge counts over different columns: {odd[0]!r} is in one of them only.{why}")
         return [other.schema.names.index(name) for name in self.schema.names]
 
     def add_columns(self, schema: Schema, **shape: Any) -> JointCounts:

@@ -5,12 +5,25 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date, time
 from decimal import Decimal
 
 import numpy as np
 
 from tanager import _kernels
-from tanager.encoding.values import DATE_TYPES, Categories, Cells, Numbers, from_distinct, is_missing, number, seconds
+from tanager.encoding.values import (
+    DATE_TYPES,
+    DATES,
+    DURATIONS,
+    TIMES,
+    Categories,
+    Cells,
+    Numbers,
+    from_distinct,
+    is_missing,
+    number,
+    seconds,
+)
 from tanager.errors import DataError
 
 HUGE = "whole numbers beyond 2**53"
@@ -24,7 +37,7 @@ def read_array(cells: np.ndarray, name: str) -> Cells:
     if kind == "b":
         return Categories([False, True], cells.astype(np.int32), "booleans", exact=False)
     if kind in "mM":
-        return Numbers(seconds(cells), "dates and times")
+        return Numbers(seconds(cells), DATES if kind == "M" else DURATIONS)
     if kind in "US":
         return index_objects(cells.tolist(), name)
     if kind == "O":
@@ -41,8 +54,16 @@ def read_objects(cells: Sequence[object] | np.ndarray, name: str) -> Cells:
     if all(_is_number(kind) for kind in kinds):
         return _numbers(cells, kinds, name)
     if all(issubclass(kind, DATE_TYPES) for kind in kinds):
-        return Numbers(np.array([np.nan if is_missing(cell) else number(cell) for cell in cells]), "dates and times")
+        return Numbers(np.array([np.nan if is_missing(cell) else number(cell) for cell in cells]), _what(kinds))
     return index_objects(cells, name)
+
+
+def _what(kinds: set[type]) -> str:
+    """Dates, times of day or durations; of several, what has least of a meaning."""
+    for own, what in ((date | np.datetime64, DATES), (time, TIMES)):
+        if all(issubclass(kind, own) for kind in kinds):
+            return what
+    return DURATIONS
 
 
 def _is_number(kind: type) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from tanager import _kernels, errors
 from tanager.encoding import bins
+from tanager.encoding.dates import cells_of, date_cell, part_cell
 from tanager.encoding.kinds import as_written, with_numbers
 from tanager.encoding.schema import Column, Value, is_number
 from tanager.encoding.unseen import Unseen
@@ -69,6 +70,14 @@ class Codec:
     def row_of_cut(self, cells: Cells) -> int | None:
         """The row that brings the last number that it takes to cut a column; None where it is not cut by these."""
         return None
+
+    def floats(self, cells: Cells) -> np.ndarray:
+        """The cells as numbers, NaN for missing."""
+        return cells.floats(self.column.name)
+
+    def number(self, value: object) -> float:
+        """One cell as a number, NaN for missing."""
+        return value if type(value) is float else cell_number(value, self.column.name)
 
     def refuses(self, unseen: str) -> bool:
         """Whether an unknown value is an error. Learning takes new values in, or, of a closed column, as missing."""
@@ -189,7 +198,7 @@ class Vocabulary(Codec):
             numbers = _leading_numbers(new)
             column = with_numbers(self.column, numbers)
             if not column.cut_after or len(numbers) == len(new):
-                return codec(column)
+                return codec(column)  # of dates, too: whoever holds this one asks for its column
             # Text among numbers: these are categories, and stay so.
             return Vocabulary(replace(column, cut_after=0))._with(new[len(numbers) :], max_values)
         # The last code is reserved for "other", so that a column never has more than max_values codes.
@@ -345,6 +354,57 @@ class OwnCodes(Codec):
         return OwnCodes(replace(self.column, n_codes=n_codes))
 
 
+class OfDates(Codec):
+    """Columns of dates: cells become points in time, and then the part of them that the column holds.
+
+    >>> month = codec(Column("sold month", "categorical", ("January", "February"), part="month", source="sold"))
+    >>> month.find("1970-02-01", -1), month.code("", 255, "ignore")
+    (1, 255)
+    """
+
+    def __init__(self, column: Column, inner: Codec) -> None:
+        self.column, self.inner = column, inner
+        self.tells_unseen = inner.tells_unseen
+
+        def find(value: Any, default: int) -> int:
+            try:
+                return inner.find(self._part(value), default)
+            except errors.DataError:  # ``code`` says it again where it matters
+                return default
+
+        self.find = find
+
+    def _parts(self, cells: Cells) -> Cells:
+        return cells_of(self.column, cells)
+
+    def _part(self, value: object) -> Value:
+        return part_cell(date_cell(value, self.column.table_name), self.column.part)
+
+    def _grown(self, inner: Codec) -> Codec:
+        return self if inner is self.inner else codec(inner.column)
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
+        return self.inner.encode(self._parts(cells), out, unseen)
+
+    def code(self, value: object, missing: int, unseen: str) -> int:
+        return self.inner.code(self._part(value), missing, unseen)
+
+    def floats(self, cells: Cells) -> np.ndarray:
+        return self.inner.floats(self._parts(cells))
+
+    def number(self, value: object) -> float:
+        return self.inner.number(self._part(value))
+
+    def grown(self, cells: Cells, max_values: int) -> Codec:
+        return self._grown(self.inner.grown(self._parts(cells), max_values))
+
+    def with_value(self, value: object, max_values: int) -> Codec:
+        return self._grown(self.inner.with_value(self._part(value), max_values))
+
+    def row_of_cut(self, cells: Cells) -> int | None:
+        return self.inner.row_of_cut(self._parts(cells))
+
+
 CODECS: dict[str, type[Codec]] = {
     "categorical": Vocabulary,
     "ordinal": Ordered,
@@ -356,9 +416,8 @@ CODECS: dict[str, type[Codec]] = {
 
 def codec(column: Column) -> Codec:
     """The codec for a column of any kind."""
-    if column.kind == "numeric" and column.by_value:
-        return SingleNumbers(column)
-    return CODECS[column.kind](column)
+    made = SingleNumbers if column.kind == "numeric" and column.by_value else CODECS[column.kind]
+    return OfDates(column, made(column)) if column.part else made(column)
 
 
 def _unseen(categories: Categories, unknown: np.ndarray) -> Unseen | None:

@@ -11,10 +11,21 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tanager import _kernels
-from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec
+from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, codec
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
+from tanager.encoding.dates import DatesOption
 from tanager.encoding.display import encoder_html
-from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules, read_cells, stays_open
+from tanager.encoding.kinds import (
+    BinsOption,
+    Key,
+    Rules,
+    late_columns,
+    learn_columns,
+    make_rules,
+    read_cells,
+    refuse_unknown_parts,
+    stays_open,
+)
 from tanager.encoding.matching import Told, match_columns
 from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of
 from tanager.encoding.schema import Column, LeftOut, Schema
@@ -76,6 +87,7 @@ class Encoder(TableTransformer):
         continuous: bool | Sequence[str | int] = False,
         schema: Schema | None = None,
         keep: Sequence[str | int] | str | None = None,
+        dates: DatesOption = None,
     ) -> None:
         self.bins = bins
         self.default_bins = default_bins
@@ -88,6 +100,7 @@ class Encoder(TableTransformer):
         self.max_values = max_values
         self.continuous = continuous
         self.keep = keep
+        self.dates = dates
         self._codecs: list[Codec] = []
         self._cut_by: dict[int, int] = {}
         self._told: Told = set()
@@ -189,7 +202,7 @@ class Encoder(TableTransformer):
     def _set_codecs(self, codecs: list[Codec], schema: Schema | None = None) -> None:
         self._codecs = codecs
         self._schema: Schema = schema or self._schema.with_all(c.column for c in codecs)
-        self._finders = [(c.column.name, c.find) for c in codecs]
+        self._finders = [(c.column.table_name, c.find) for c in codecs]
         self._most_values = int(self._schema.n_values.max(initial=0))
         self._row_type = code_type(self._most_values, "ignore")
         self._continuous = [i for i, c in enumerate(codecs) if c.column.kind == "continuous"]
@@ -249,15 +262,19 @@ class Encoder(TableTransformer):
             y, w = (None if part is None else part[keep] for part in (y, w))
         columns = code_columns(table, keep, rules) if table.codes is not None else {}
 
-        def learn(i: int, rules: Rules = rules) -> Column | LeftOut:
+        def learn(i: int) -> list[Column] | LeftOut:
             if i in columns:
-                return columns[i]
+                return [columns[i]]
             cells = read_cells(_kept(table, i, keep), i, rules)
             reason = reason_to_leave_out(cells, i, rules)
-            return LeftOut(names[i], i, reason) if reason else learn_column(names[i], i, cells, rules, y, w)
+            return LeftOut(names[i], i, reason) if reason else learn_columns(names[i], i, cells, rules, y, w)
 
-        found = _for_each(learn, range(len(names)), table.n_rows)
-        self._set_schema(schema_of(found, lambda i: learn(i, replace(rules, kept=None))))
+        def learn_anyway(i: int) -> list[Column]:
+            return learn_columns(names[i], i, read_cells(_kept(table, i, keep), i, rules), rules, y, w)
+
+        schema = schema_of(_for_each(learn, range(len(names)), table.n_rows), learn_anyway)
+        refuse_unknown_parts(rules, schema.names)
+        self._set_schema(schema)
         return self
 
     def leaves_open(
@@ -308,9 +325,22 @@ class Encoder(TableTransformer):
             max_whole=self.max_whole,
             max_values=self.max_values,
             keep=self.keep,
+            dates=self.dates,
             first=first,
             stream=stream,
         )
+
+    def rules_of(self, schema: Schema, *, first: bool = False) -> tuple[Rules, list[Key]]:
+        """How the columns of a schema are to be treated, and by which key the rules speak of each of them."""
+        keys: list[Key] = [
+            c.name if c.source else place for c, place in zip(schema.columns, schema.places, strict=True)
+        ]
+        return self.rules(schema.table_names, first=first), keys
+
+    def late_columns(self, first_values: Mapping[str, Any]) -> list[Column]:
+        """Columns for names that come after the first rows of a stream, by their first values."""
+        found = (late_columns(name, value, self.max_values, self.dates) for name, value in first_values.items())
+        return [column for own in found for column in own]
 
     def leaves_out(self, X: Any, *, stream: bool = False) -> tuple[LeftOut, ...]:
         """The columns of a table that ``fit`` would leave out; nothing is learned.
@@ -528,7 +558,7 @@ class Encoder(TableTransformer):
         order = self._order(table, name)
         out = np.empty((table.n_rows, len(columns)), order="F")
         for j, i in enumerate(columns):
-            out[:, j] = table.column(order[i]).floats(self.schema.names[i])
+            out[:, j] = self._codecs[i].floats(table.column(order[i]))
         return out
 
     def _order(self, table: Table, name: str, doing: str = "answered") -> Sequence[int]:
@@ -575,7 +605,7 @@ class Encoder(TableTransformer):
         codecs = self._codecs
         if not codecs or self._finder is None:
             self._check_schema()
-            self._finder = _kernels.RowFinder([c.column.name for c in codecs], [c.table() for c in codecs])
+            self._finder = _kernels.RowFinder(list(self.schema.sources), [c.table() for c in codecs])
         codes = np.empty(len(codecs), self._row_type if unseen == "ignore" else code_type(self._most_values, unseen))
         return codes if self._finder.find(row, codes) else None
 
@@ -598,7 +628,7 @@ class Encoder(TableTransformer):
             and self._codecs[i].tells_unseen
             and not is_missing(value)
         ):
-            self.unseen_values.note(self._finders[i][0], Unseen([plain(value)], 1))
+            self.unseen_values.note(self._codecs[i].column.name, Unseen([plain(value)], 1))
         return code
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
@@ -638,7 +668,7 @@ class Encoder(TableTransformer):
     def is_cut_by(self, row: Mapping[str, Any]) -> bool:
         """Whether learning this row would cut a column."""
         ready = [c for c in self._codecs if c.column.cut_after and len(c.column.values) + 1 >= c.column.cut_after]
-        return any(not c.with_value(row.get(c.column.name), self.max_values).column.by_value for c in ready)
+        return any(not c.with_value(row.get(c.column.table_name), self.max_values).column.by_value for c in ready)
 
     def _find_row(self, row: Mapping[str, Any]) -> list[int]:
         self._check_schema()
@@ -665,15 +695,13 @@ class Encoder(TableTransformer):
 
     def numbers_row(self, row: Mapping[str, Any], columns: Sequence[int]) -> np.ndarray:
         """The numbers of some columns of the schema in one row; NaN is missing."""
-        if type(row) is dict:
+        if type(row) is dict and not any(self._codecs[i].column.part for i in columns):
             if self._numbers is None or self._numbers[0] != columns:
                 self._numbers = (columns, _kernels.NumberFinder([self._finders[i][0] for i in columns]))
             numbers = np.empty(len(columns))
             if self._numbers[1].find(row, numbers):
                 return numbers
-        names = [self._finders[i][0] for i in columns]
-        cells = [(row.get(name), name) for name in names]
-        return np.array([cell if type(cell) is float else cell_number(cell, name) for cell, name in cells])
+        return np.array([self._codecs[i].number(row.get(self._finders[i][0])) for i in columns])
 
     def first_values(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """The names in rows that are no column yet, each with its first value."""

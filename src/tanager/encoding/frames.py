@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.arrays import may_round, read_array, read_objects
-from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, is_missing, seconds
+from tanager.encoding.values import (
+    DATES,
+    DURATIONS,
+    TIMES,
+    Categories,
+    Cells,
+    Numbers,
+    from_distinct,
+    is_missing,
+    seconds,
+)
 from tanager.errors import DataError
 
 OPEN = b"tanager: open"  # metadata of a field whose dictionary holds the values so far, and does not declare them all
@@ -86,7 +96,7 @@ def read_series(series: Any, name: str) -> Cells:
             return read_objects(series.to_numpy(dtype=object), name)
         return Numbers(floats)
     if dtype.kind == "M" and hasattr(dtype, "tz"):
-        return Numbers(seconds(series.to_numpy(dtype="datetime64[us]")), "dates and times")
+        return Numbers(seconds(series.to_numpy(dtype="datetime64[us]")), DATES)
     if hasattr(series.array, "__arrow_array__") and type(dtype).__name__ in ("StringDtype", "ArrowDtype"):
         return read_arrow(series.array.__arrow_array__(), name)
     return read_objects(series.to_numpy(dtype=object), name)
@@ -144,10 +154,10 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
     if pa.types.is_decimal(kind):
         return Numbers(column.cast(pa.float64()).to_numpy())
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind):
-        return Numbers(seconds(column.to_numpy()), "dates and times")
+        return Numbers(seconds(column.to_numpy()), DURATIONS if pa.types.is_duration(kind) else DATES)
     if pa.types.is_time(kind):
         ticks = column.cast(pa.time64("us")).cast(pa.int64()).to_numpy()
-        return Numbers(ticks / 1e6, "times of day")
+        return Numbers(ticks / 1e6, TIMES)
     if pa.types.is_null(kind):
         return Categories([], np.full(len(column), -1, dtype=np.int32))
     if pa.types.is_nested(kind):

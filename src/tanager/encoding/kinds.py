@@ -4,10 +4,11 @@
 cells                                                  kind
 =====================================================  ===========================================================
 text, booleans, mixed objects                          categorical
+text that is dates throughout                          numeric: seconds, and parts of dates (``dates``)
 pandas category, Arrow dictionary, polars Enum         categorical, with the declared values
 whole numbers, at most ``max_whole`` distinct          categorical (floats too, when all are whole)
 other numbers                                          numeric: cut into bins
-dates, times, durations                                numeric: seconds
+dates, times of day, durations                         numeric: seconds; of dates, parts of them as well
 nothing but missing cells                              categorical, without values
 2-D arrays of uint8, uint16, int8, int16               codes, as they are; largest value (or -1) is missing
 =====================================================  ===========================================================
@@ -17,25 +18,41 @@ out to be more than that. Its values have codes of their own then, and it is cut
 (``Column.cut_after``); it is numeric as soon as a number has a fraction.
 
 Text that is numbers throughout, without leading zeros, is numbers (``read_cells``); few whole numbers as text stay
-text. ``categorical=``, ``ordinal=``, ``numeric=`` and ``continuous=`` override the rules.
+text. Text that is dates throughout is dates. ``categorical=``, ``ordinal=``, ``numeric=`` and ``continuous=`` override
+the rules.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tanager.encoding.bins import METHODS, STREAM_BINS, equal_frequency, find_cuts, middle
+from tanager.encoding.dates import (
+    NAMED,
+    NUMBERS,
+    DatesOption,
+    date_cell,
+    date_cells,
+    dates_in_text,
+    given_parts,
+    is_date,
+    may_be_part,
+    part_cells,
+    part_name,
+    settled_parts,
+)
 from tanager.encoding.ordinal import given_orders, ordinal_column
 from tanager.encoding.schema import APPEARED, Column, Value, is_number
-from tanager.encoding.values import DATE_TYPES, Categories, Cells, Numbers, plain
+from tanager.encoding.values import DATE_TYPES, DATES, Categories, Cells, Numbers, plain
 from tanager.errors import OptionError, check_option, nearest
 
+Key = int | str
 BinsOption = str | Mapping[str, str | Sequence[Any]] | None
 
 ENOUGH = 100  # further numbers after which a column of a stream is cut that showed too few in the first rows
@@ -45,11 +62,14 @@ NUMBERS_AS_TEXT = "numbers as text"
 
 @dataclass(frozen=True)
 class Rules:
-    """The options that decide kinds, values and cut points, with columns given by position."""
+    """The options that decide kinds, values and cut points.
 
-    requested: Mapping[int, str]
-    orders: Mapping[int, tuple[Value, ...] | None]
-    bins: Mapping[int, str | Sequence[Any]]
+    Columns are given by their place in the table, and parts of dates by their name.
+    """
+
+    requested: Mapping[Key, str]
+    orders: Mapping[Key, tuple[Value, ...] | None]
+    bins: Mapping[Key, str | Sequence[Any]]
     default_bins: str
     n_bins: int
     mdl_encoding: str
@@ -58,7 +78,10 @@ class Rules:
     continuous: bool
     first: bool = False  # whether the rows are the first of a stream, and must do for all that follow
     stream: bool = False  # whether more rows will come, in which constant columns may vary
-    kept: frozenset[int] | None = None  # columns that are learned whatever they hold; None: all of them
+    kept: frozenset[Key] | None = None  # columns that are learned whatever they hold; None: all of them
+    parts: tuple[str, ...] = ("date",)  # of columns of dates
+    dates: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)  # parts of columns that hold dates for sure
+    names: tuple[str, ...] = ()  # of the columns of the table
 
 
 def make_rules(
@@ -75,6 +98,7 @@ def make_rules(
     max_whole: int,
     max_values: int,
     keep: object = None,
+    dates: object = None,
     first: bool = False,
     stream: bool = False,
 ) -> Rules:
@@ -99,7 +123,8 @@ def make_rules(
     for kind, columns in (("categorical", categorical), ("numeric", numeric), ("continuous", continuous)):
         for i in _positions(kind, columns, names).values():
             if requested.setdefault(i, kind) != kind:
-                raise OptionError(f"column {names[i]!r} is requested as both {requested[i]} and {kind}. Choose one.")
+                name = i if isinstance(i, str) else names[i]
+                raise OptionError(f"column {name!r} is requested as both {requested[i]} and {kind}. Choose one.")
     if continuous is True:
         # numeric= says that a column holds numbers, not that it is cut; only explicit bins keep it out.
         requested |= {i: "continuous" for i, kind in requested.items() if kind == "numeric" and i not in given}
@@ -109,11 +134,55 @@ def make_rules(
         default = "stream" if first and default_bins in ("mdl", "refined") else default_bins
     kinds = requested, orders, given, default
     kept = None if keep == "all" and "all" not in names else frozenset(_positions("keep", keep, names).values())
-    return Rules(*kinds, n_bins, mdl_encoding, max_whole, max_values, continuous is True, first, stream, kept)
+    parts, known_parts = given_parts(dates)
+    of_dates = {i: known_parts[key] for key, i in _positions("dates", list(known_parts), names).items()}
+    sizes = n_bins, mdl_encoding, max_whole, max_values
+    return Rules(*kinds, *sizes, continuous is True, first, stream, kept, parts, of_dates, tuple(names))
+
+
+def learn_columns(
+    name: str, i: int, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
+) -> list[Column]:
+    """What is learned of column i of a table: one column, or of dates as many as parts of them are asked for."""
+    if not (isinstance(cells, Numbers) and cells.are_dates):
+        return [learn_column(name, i, cells, rules, labels, weights)]
+    as_they_are = rules.requested.get(i) in ("categorical", "ordinal")
+    parts = settled_parts(rules.dates.get(i, ("date",) if as_they_are else rules.parts), cells)
+    return [learn_part(name, i, part, cells, rules, labels, weights) for part in parts]
+
+
+def refuse_unknown_parts(rules: Rules, names: Sequence[str]) -> None:
+    """Raise OptionError where an option speaks of a part of dates that is not among the columns that are learned."""
+    for key in rules.requested:
+        if isinstance(key, str) and key not in names:
+            raise OptionError(
+                f"an option speaks of {key!r}, which is neither a column nor a part of dates that is learned; dates= "
+                f"says which are learned.{nearest(key, names)}"
+            )
+
+
+def learn_part(
+    source: str,
+    i: int,
+    part: str,
+    cells: Numbers,
+    rules: Rules,
+    labels: np.ndarray | None,
+    weights: np.ndarray | None,
+) -> Column:
+    """What is learned of one part of the dates in column i of a table."""
+    if part == "date":
+        return replace(learn_column(source, i, cells, rules, labels, weights), part=part)
+    name = part_name(source, part)
+    if part.startswith(NUMBERS) and name not in rules.requested:
+        kind = "continuous" if rules.continuous else "numeric"
+        rules = replace(rules, requested={**rules.requested, name: kind})
+    column = learn_column(name, name, part_cells(cells, part), rules, labels, weights)
+    return replace(column, part=part, source=source, reason=f"{part} of {source!r}".replace("since", "days since"))
 
 
 def learn_column(
-    name: str, i: int, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
+    name: str, i: Key, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
 ) -> Column:
     """Decide the kind of a column and learn its values or cut points."""
     column = _learned_column(name, i, cells, rules, labels, weights)
@@ -138,13 +207,27 @@ def _cut_later(column: Column, cells: Cells, rules: Rules) -> Column:
     return replace(column, kind=kind, values=values, cut_after=cut_after)
 
 
-def late_column(name: str, value: Any, max_values: int) -> Column:
-    """A column that comes after the first rows of a stream, with its first value; it is not among its values yet."""
+def late_columns(name: str, value: Any, max_values: int, dates: DatesOption = None) -> list[Column]:
+    """What comes after the first rows of a stream, with its first value, which is not among the values yet.
+
+    One column, or of dates the parts that are asked for.
+    """
     number, cut_after = is_number(plain(value)), min(ENOUGH, max_values - 1)
+    parts, by_name = given_parts(dates)
+    if is_date(value) or name in by_name:
+        day = Numbers(np.array([date_cell(value, name)]))
+        return [_late_part(name, part, cut_after) for part in settled_parts(by_name.get(name, parts), day)]
     if not number:
-        return Column(name, "categorical", reason=APPEARED)
+        return [Column(name, "categorical", reason=APPEARED)]
     whole = isinstance(plain(value), int) and not isinstance(value, DATE_TYPES)
-    return Column(name, "categorical" if whole else "numeric", reason=APPEARED, cut_after=cut_after)
+    return [Column(name, "categorical" if whole else "numeric", reason=APPEARED, cut_after=cut_after)]
+
+
+def _late_part(source: str, part: str, cut_after: int) -> Column:
+    column = Column(part_name(source, part), "numeric", reason=APPEARED, cut_after=cut_after, part=part)
+    if part in NAMED:
+        column = replace(column, kind="categorical", values=NAMED[part], closed=True, cut_after=0)
+    return column if part == "date" else replace(column, source=source)
 
 
 def with_numbers(column: Column, new: Sequence[Value]) -> Column:
@@ -165,11 +248,12 @@ def with_numbers(column: Column, new: Sequence[Value]) -> Column:
     cuts = equal_frequency(numbers[n_first:], STREAM_BINS)
     inside = ((cuts[:, None] > below) & (cuts[:, None] < above)).any(axis=1)
     cuts = np.unique(np.concatenate([cuts[~inside], below, above]))
-    return Column(column.name, "numeric", cuts=tuple(cuts[np.isfinite(cuts)].tolist()), reason=CUT_LATE)
+    found = tuple(cuts[np.isfinite(cuts)].tolist())
+    return replace(column, kind="numeric", values=(), cuts=found, reason=CUT_LATE, cut_after=0)
 
 
 def _learned_column(
-    name: str, i: int, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
+    name: str, i: Key, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
 ) -> Column:
     kind, reason = _kind(cells, rules.requested.get(i), rules)
     if kind == "categorical":
@@ -195,13 +279,17 @@ _NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9]\d{0,15})(?:\.\d*)?|\.\d+)(?:[eE][-+]?\
 
 
 def read_cells(cells: Cells, i: int, rules: Rules) -> Cells:
-    """The cells of column i; text that is numbers throughout, as it is written in files, is numbers.
+    """The cells of column i; text that is dates or numbers throughout, as it is written in files, is such.
 
-    Not with leading zeros, as zip codes have, nor beyond 2**53, as long keys are; nor where whole numbers are so few
-    that they are categories in any case.
+    Not numbers with leading zeros, as zip codes have, nor beyond 2**53, as long keys are; nor where whole numbers are
+    so few that they are categories in any case.
     """
+    if i in rules.dates:
+        return _dates(cells, rules.names[i])
     if not isinstance(cells, Categories) or cells.what != "text" or cells.declared:
         return cells
+    if rules.requested.get(i) not in ("categorical", "ordinal") and (dates := dates_in_text(cells)) is not None:
+        return dates
     if rules.requested.get(i) in ("categorical", "ordinal") or not all(map(_reads_as_number, cells.values[:1])):
         return cells
     seen = cells.in_order
@@ -212,6 +300,16 @@ def read_cells(cells: Cells, i: int, rules: Rules) -> Cells:
     if few and rules.requested.get(i) is None:
         return cells
     return Numbers(np.array([*distinct, np.nan])[seen.index], NUMBERS_AS_TEXT)
+
+
+def _dates(cells: Cells, name: str) -> Numbers:
+    """The cells of a column that holds dates, as an option says."""
+    if isinstance(cells, Numbers) and not cells.are_dates and not np.isnan(cells.values).all():
+        raise OptionError(
+            f"dates: column {name!r} holds {cells.what}, not dates. Make dates of them first, for example by "
+            "pandas.to_datetime, or leave it out."
+        )
+    return replace(date_cells(cells, name), what=DATES)
 
 
 def as_written(value: Value) -> str:
@@ -264,7 +362,7 @@ def _rule(cells: Cells, max_whole: int) -> tuple[str, str]:
         return "categorical", cells.what if cells.values else "all missing"
     if cells.all_missing:
         return "categorical", "all missing"
-    if cells.what.startswith(("dates", "times")):
+    if cells.are_times:
         return "numeric", cells.what
     # Few distinct integers are usually codes, grades or small counts, where each value is worth its own cell.
     n_distinct = cells.n_distinct_whole(max_whole)
@@ -293,7 +391,7 @@ def _categorical(name: str, cells: Categories, reason: str, max_values: int, wei
 
 def _given_cuts(name: str, cuts: Sequence[float]) -> tuple[float, ...]:
     try:
-        numbers = tuple(float(t) for t in cuts)
+        numbers = tuple(date_cell(t, name) if is_date(t) else float(t) for t in cuts)
     except (TypeError, ValueError):
         raise OptionError(f"bins[{name!r}]={cuts!r}: expected cut points, that is, ascending numbers.") from None
     if any(t != t for t in numbers) or any(not a < b for a, b in pairwise(numbers)):
@@ -301,8 +399,8 @@ def _given_cuts(name: str, cuts: Sequence[float]) -> tuple[float, ...]:
     return numbers
 
 
-def _positions(option: str, columns: Any, names: Sequence[str]) -> dict[object, int]:
-    """Names or numbers of columns as positions: {as given: position}."""
+def _positions(option: str, columns: Any, names: Sequence[str]) -> dict[object, Key]:
+    """Names or numbers of columns as positions: {as given: position}; the name of a part of dates stays a name."""
     if columns is None or isinstance(columns, bool):
         return {}
     if isinstance(columns, str):
@@ -311,10 +409,12 @@ def _positions(option: str, columns: Any, names: Sequence[str]) -> dict[object, 
         columns = [columns]
     if not isinstance(columns, Iterable):
         raise OptionError(f"{option}={columns!r}: give names or places of columns, as a list.")
-    positions: dict[object, int] = {}
+    positions: dict[object, Key] = {}
     for key in columns:
         if isinstance(key, str) and key in names:
             positions[key] = names.index(key)
+        elif isinstance(key, str) and option not in ("dates", "keep") and may_be_part(key, names):
+            positions[key] = key
         elif isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(names) <= key < len(names):
             positions[key] = int(key) % len(names)
         else:

@@ -33,10 +33,10 @@ def match_columns(table: Table, schema: Schema, name: str, told: Told, doing: st
             )
         return schema.places
     places = {column: i for i, column in enumerate(table.names)}
-    order = [places.get(column, -1) for column in schema.names]
+    order = [places.get(source, -1) for source in schema.sources]
     if not table.gaps:
-        refuse_strangers(table.names, schema.names, name)
-        tell_differences(table.names, schema.names, schema.known_names, name, told, doing)
+        refuse_strangers(table.names, schema.learned_names, name)
+        tell_differences(table.names, schema.learned_names, schema.known_names, name, told, doing)
     return order
 
 
@@ -51,9 +51,9 @@ def refuse_strangers(names: Sequence[str], known: Sequence[str], name: str, sour
 
 
 def there(names: Sequence[str], schema: Schema, name: str, source: str = "X") -> list[str]:
-    """The columns of a schema that a table has; refused where it has none."""
-    refuse_strangers(names, schema.names, name, source)
-    return [column for column in schema.names if column in set(names)]
+    """The columns that a schema is learned from, and that a table has; refused where it has none."""
+    refuse_strangers(names, schema.learned_names, name, source)
+    return [column for column in schema.learned_names if column in set(names)]
 
 
 def tell_differences(

@@ -108,7 +108,7 @@ def left_out_of(columns: Sequence[Cells], names: Sequence[str], rules: Rules) ->
 
 def may_leave_out(i: int, rules: Rules) -> bool:
     """Whether no option speaks of column i."""
-    return rules.kept is not None and i not in rules.kept and i not in rules.requested
+    return rules.kept is not None and i not in rules.kept and i not in rules.requested and i not in rules.dates
 
 
 def may_name_things(cells: Cells, i: int, rules: Rules) -> bool:
@@ -128,7 +128,7 @@ def _text(cells: Categories) -> str | None:
 
 
 def _whole(cells: Numbers) -> str | None:
-    whole = None if cells.what.startswith(("dates", "times")) else cells.whole
+    whole = None if cells.are_times else cells.whole
     if whole is None or len(whole) == 0 or int(whole.max()) - int(whole.min()) + 1 != len(whole):
         return None
     return numbers_rows(Run.of(whole))
@@ -148,13 +148,17 @@ def _up_to_two(cells: Cells) -> int:
     return n
 
 
-def schema_of(found: Sequence[Column | LeftOut], learn: Callable[[int], Column | LeftOut]) -> Schema:
-    """The schema of what was found about all columns; ``learn`` learns one after all, where none would remain."""
-    if all(isinstance(column, LeftOut) for column in found):
-        learned = [(learn(i), gone.reason) for i, gone in enumerate(found)]
-        found = [replace(column, reason=f"{column.reason}; {why}{NONE_REMAINS}") for column, why in learned]
-    columns = tuple(column for column in found if isinstance(column, Column))
-    return Schema(columns, tuple(column for column in found if isinstance(column, LeftOut)))
+def schema_of(found: Sequence[Sequence[Column] | LeftOut], learn: Callable[[int], Sequence[Column]]) -> Schema:
+    """The schema of what was found about all columns of a table, each of which may become several.
+
+    ``learn`` learns one after all, where none would remain.
+    """
+    gone = tuple(column for column in found if isinstance(column, LeftOut))
+    if len(gone) == len(found):
+        learned = [(column, left_out.reason) for i, left_out in enumerate(gone) for column in learn(i)]
+        kept = [replace(column, reason=f"{column.reason}; {why}{NONE_REMAINS}") for column, why in learned]
+        return Schema(tuple(kept))
+    return Schema(tuple(column for own in found if not isinstance(own, LeftOut) for column in own), gone)
 
 
 def tell_left_out(schema: Schema) -> None:

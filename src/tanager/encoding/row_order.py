@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,9 +115,12 @@ def ranked(codes: np.ndarray, values: Iterable[Any]) -> np.ndarray:
     return np.asarray(places[np.minimum(codes, len(order))])
 
 
-def row_order(runs: LabelRuns, columns: Iterable[tuple[str, Callable[[], np.ndarray]]] = ()) -> RowOrder:
+def row_order(
+    runs: LabelRuns, columns: Iterable[tuple[str, Callable[[], np.ndarray]]] = (), dates: Container[str] = ()
+) -> RowOrder:
     """The order of rows, from their labels and their columns: names, and what gives their cells as ordered numbers.
 
+    ``dates`` are the columns that hold dates; others are times by what they are called.
     A file that is sorted by its class, or by a column that is no time, is no stream: there random folds are right.
 
     Examples
@@ -134,7 +137,7 @@ def row_order(runs: LabelRuns, columns: Iterable[tuple[str, Callable[[], np.ndar
     alike, cells_of = runs.alike, dict(columns)
     if runs.sorted_by_class:
         return RowOrder("class" if len(runs.classes) > 1 else "none", alike=alike)
-    times = [name for name, cells in cells_of.items() if _means_time(name) and _is_sorted(cells())]
+    times = [name for name, cells in cells_of.items() if (name in dates or _means_time(name)) and _is_sorted(cells())]
     if times and runs.n_rows >= LEAST_ROWS:
         return RowOrder("time", times[0], alike)
     if runs.deviations < STRICT or alike < ALIKE:

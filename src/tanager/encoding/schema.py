@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from itertools import pairwise
 from math import ceil
@@ -19,6 +20,7 @@ from tanager.errors import DataError, check_option, nearest
 
 APPEARED = "appeared in the stream"  # why a column is there that came after the first rows
 KINDS = ("categorical", "ordinal", "numeric", "codes", "continuous")
+DATE_PARTS = ("date", "since", "year", "month", "day", "weekday", "hour")  # see ``tanager.encoding.dates``
 
 Value = str | int | float | bool
 
@@ -32,6 +34,8 @@ _FIELDS: dict[str, tuple[type, ...]] = {  # as they are in files
     "reason": (str,),
     "n_codes": (int,),
     "cut_after": (int,),
+    "part": (str,),
+    "source": (str,),
 }
 
 
@@ -77,6 +81,11 @@ class Column:
     cut_after : int
         Of a column in a stream whose first rows have too few different numbers to cut them: each number has a code
         of its own, and once there are so many of them the column is cut. 0: it never will be.
+    part : str
+        Of a column of dates: which part of them it holds, such as "month"; "date" for the points in time themselves,
+        in seconds since 1970. Empty elsewhere.
+    source : str
+        The column of the table that it is a part of, where that has another name. Empty elsewhere.
 
     Examples
     --------
@@ -93,9 +102,13 @@ class Column:
     reason: str = field(default="", compare=False)
     n_codes: int = 0
     cut_after: int = 0
+    part: str = ""
+    source: str = ""
 
     def __post_init__(self) -> None:
         check_option("kind", self.kind, KINDS)
+        if self.part:
+            check_part(self.part)
         if any(not a < b for a, b in pairwise(self.cuts)):
             raise DataError(f"column {self.name!r}: cut points must be in ascending order, got {list(self.cuts)}.")
         if self.kind == "ordinal" and self.cuts and not 0 <= self.cuts[0] <= self.cuts[-1] < len(self.values) - 1:
@@ -104,6 +117,11 @@ class Column:
             raise DataError(f"column {self.name!r}: duplicate values in {list(self.values)}. Give each once.")
         if self.cut_after and not (self.by_value and all(map(is_number, self.values))):
             raise DataError(f"column {self.name!r} is to be cut later, and not all of its values are numbers.")
+
+    @property
+    def table_name(self) -> str:
+        """The name of the column in the table."""
+        return self.source or self.name
 
     @property
     def by_value(self) -> bool:
@@ -142,9 +160,24 @@ class Column:
         if self.kind == "ordinal":
             return self._values_of(code)
         if self.kind == "numeric":
-            low = "-inf" if code == 0 else f"{self.cuts[code - 1]:g}"
-            return f"({low}, {self.cuts[code]:g}]" if code < len(self.cuts) else f"({low}, inf)"
+            low = "-inf" if code == 0 else self.shown_cut(code - 1)
+            return f"({low}, {self.shown_cut(code)}]" if code < len(self.cuts) else f"({low}, inf)"
         return code
+
+    def shown_cut(self, i: int) -> str:
+        """A cut point for people to read: of dates, a date.
+
+        Parameters
+        ----------
+        i : int
+            Which of the cut points.
+
+        Returns
+        -------
+        str
+            A number, or a date.
+        """
+        return shown_date(self.cuts[i]) if self.part == "date" else f"{self.cuts[i]:g}"
 
     def _values_of(self, code: int) -> object:
         """The values that share a code: the only one, or the first and the last as text."""
@@ -173,7 +206,7 @@ class Column:
         for key in ("values", "cuts"):
             if getattr(self, key):
                 data[key] = list(getattr(self, key))
-        for key in ("closed", "other", "reason", "n_codes", "cut_after"):
+        for key in ("closed", "other", "reason", "n_codes", "cut_after", "part", "source"):
             if getattr(self, key):
                 data[key] = getattr(self, key)
         return data
@@ -263,21 +296,33 @@ class Schema:
         """Column names, in order."""
         return tuple(column.name for column in self.columns)
 
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The column of the table that each column is learned from: its own name, or that of the dates it is of."""
+        return tuple(column.table_name for column in self.columns)
+
+    @cached_property
+    def learned_names(self) -> tuple[str, ...]:
+        """The names of the columns of the table that are learned from, each once, in order."""
+        return tuple(dict.fromkeys(self.sources))
+
     @property
     def width(self) -> int:
         """How many columns the table has, those that are left out among them."""
-        return len(self.columns) + len(self.left_out)
+        return len(self.learned_names) + len(self.left_out)
 
     @cached_property
     def places(self) -> tuple[int, ...]:
         """Where each column is in a table without names: the places of columns that are left out are skipped."""
         gone = {column.place for column in self.left_out}
-        return tuple(place for place in range(self.width) if place not in gone)
+        free = (place for place in range(self.width) if place not in gone)
+        place_of = dict(zip(self.learned_names, free, strict=True))
+        return tuple(place_of[source] for source in self.sources)
 
     @cached_property
     def table_names(self) -> tuple[str, ...]:
         """The names of all columns of the table, those that are left out among them, in order."""
-        by_place = dict(zip(self.places, self.names, strict=True)) | {gone.place: gone.name for gone in self.left_out}
+        by_place = dict(zip(self.places, self.sources, strict=True)) | {gone.place: gone.name for gone in self.left_out}
         return tuple(by_place[place] for place in range(self.width))
 
     @cached_property
@@ -382,11 +427,12 @@ class Schema:
         fields = {"reason": "changed by hand"} | fields
         if name in self:
             other = fields.get("kind", self[name].kind) != self[name].kind  # whose values and cut points mean nothing
-            changed = Column(name, **fields) if other else replace(self[name], **fields)
+            of_dates = {"part": self[name].part, "source": self[name].source}
+            changed = Column(name, **{**of_dates, **fields}) if other else replace(self[name], **fields)
             return self.with_columns({self.index(name): changed})
         back = self._left_out_column(name)
         column = Column(name, **{"kind": "categorical", **fields})
-        at = sum(place < back.place for place in self.places)
+        at = next((i for i, place in enumerate(self.places) if place > back.place), len(self))
         rest = tuple(gone for gone in self.left_out if gone is not back)
         return Schema((*self.columns[:at], column, *self.columns[at:]), rest)
 
@@ -414,8 +460,11 @@ class Schema:
         for name in names:
             if name not in self:
                 raise DataError(f"there is no column {name!r} to leave out.{nearest(name, self.names)}")
-        gone = tuple(LeftOut(name, self.places[self.index(name)], reason) for name in dict.fromkeys(names))
-        return Schema(tuple(column for column in self.columns if column.name not in names), self.left_out + gone)
+        rest = tuple(column for column in self.columns if column.name not in names)
+        places = {self.sources[i]: self.places[i] for i in map(self.index, names)}
+        still = {column.table_name for column in rest}  # of dates, other parts may stay
+        gone = tuple(LeftOut(source, place, reason) for source, place in places.items() if source not in still)
+        return Schema(rest, self.left_out + gone)
 
     def _left_out_column(self, name: str) -> LeftOut:
         for gone in self.left_out:
@@ -502,13 +551,36 @@ class Schema:
 
     def __str__(self) -> str:
         head = ("column", "kind", "values or cut points", "reason")
-        cells = dict(zip(self.places, [(c.name, c.kind, _abridged(c), c.reason) for c in self.columns], strict=True))
-        cells |= {gone.place: (gone.name, "left out", "", gone.reason) for gone in self.left_out}
-        rows = [head, *(cells[place] for place in range(self.width))]
-        if not any(reason for *_, reason in cells.values()):
+        cells = [(c.name, c.kind, _abridged(c), c.reason) for c in self.columns]
+        placed = list(zip(self.places, cells, strict=True))
+        placed += [(gone.place, (gone.name, "left out", "", gone.reason)) for gone in self.left_out]
+        rows = [head, *(row for _, row in sorted(placed, key=lambda own: own[0]))]
+        if not any(reason for *_, reason in rows[1:]):
             rows = [(*row[:3], "") for row in rows]
         widths = [max(len(row[part]) for row in rows) for part in range(4)]
         return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def check_part(part: str) -> None:
+    """Raise DataError for what is no part of a date."""
+    name, _, day = part.partition(" ")
+    try:
+        if name not in DATE_PARTS or (day and (name != "since" or date.fromisoformat(day).isoformat() != day)):
+            raise ValueError
+    except ValueError:
+        raise DataError(f"{part!r} is no part of a date; expected one of {', '.join(DATE_PARTS)}.") from None
+
+
+def shown_date(second: float) -> str:
+    """A point in time for people to read: the day, and the time where it is not midnight.
+
+    >>> shown_date(86400.0), shown_date(1717165800.0)
+    ('1970-01-02', '2024-05-31 14:30')
+    """
+    if not abs(second) < 1e13:
+        return f"{second:g}"
+    text = str(np.datetime64(round(second), "s")).replace("T", " ")
+    return text.removesuffix(":00").removesuffix(" 00:00")
 
 
 def is_number(value: object) -> bool:
@@ -530,7 +602,7 @@ def _abridged(column: Column, most: int = 6) -> str:
     elif column.kind == "ordinal":
         shown = [repr(column.describe(code)) for code in range(column.n_values)]
     else:
-        shown = [f"{t:g}" for t in column.cuts]
+        shown = [column.shown_cut(i) for i in range(len(column.cuts))]
     text = ", ".join(shown[:most]) + (", ..." if len(shown) > most else "") + (", <other>" if column.other else "")
     return f"{column.n_values}: {text}" if text else str(column.n_values)
 

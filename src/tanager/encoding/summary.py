@@ -28,7 +28,7 @@ import numpy as np
 from tanager.encoding.bins import equal_width, find_cuts, middle
 from tanager.encoding.categories import codec
 from tanager.encoding.encoder import Encoder
-from tanager.encoding.kinds import Rules, learn_column, read_cells
+from tanager.encoding.kinds import Rules, learn_columns, read_cells, refuse_unknown_parts
 from tanager.encoding.labels import encode_some_labels, join_classes
 from tanager.encoding.policy import Run, is_constant, may_leave_out, names_things, numbers_rows, schema_of
 from tanager.encoding.schema import Column, LeftOut, Schema
@@ -114,10 +114,13 @@ def summarize(X: Any, y: Any, sample_weight: Any = None, *, most: int, options: 
     counted = slice(None) if weights is None else weights > 0
     w = np.ones(table.n_rows) if weights is None else weights
     names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
-    requested = options.rules(names).requested
+    rules = options.rules(names)
+    requested = rules.requested
 
     def summed_up(i: int) -> ColumnSummary:
         cells = table.column(i).take(counted)
+        if i in rules.dates:  # elsewhere, all parts together must say whether text is dates
+            cells = read_cells(cells, i, rules)
         as_values = requested.get(i) in ("categorical", "ordinal") and table.codes is None
         return _summed_up(cells.categories if as_values else cells, labels[counted], w[counted], most)
 
@@ -167,20 +170,22 @@ def learn_schema(summary: Summary, encoder: Encoder) -> Schema:
     rules = encoder.rules(summary.names)
 
     if summary.limits is None:
-        columns = tuple(_as_numbers(seen, i, rules) for i, seen in enumerate(summary.columns))
+        columns = tuple(_as_read(seen, i, rules) for i, seen in enumerate(summary.columns))
         summary = replace(summary, columns=columns)
 
-    def learn(i: int) -> Column | LeftOut:
+    def learn(i: int) -> list[Column] | LeftOut:
         own = summary.limits is None and may_leave_out(i, rules)
         reason = summary.columns[i].reason_to_leave_out(summary.n_learned) if own else None
         return LeftOut(summary.names[i], i, reason) if reason else _learned(summary, i, rules)
 
     found = [learn(i) for i in range(len(summary.columns))]
-    return schema_of(found, lambda i: _learned(summary, i, rules))
+    schema = schema_of(found, lambda i: _learned(summary, i, rules))
+    refuse_unknown_parts(rules, schema.names)
+    return schema
 
 
-def _as_numbers(seen: ColumnSummary, i: int, rules: Rules) -> ColumnSummary:
-    """The column with numbers in place of text that is numbers throughout."""
+def _as_read(seen: ColumnSummary, i: int, rules: Rules) -> ColumnSummary:
+    """The column with numbers in place of text that is numbers or dates throughout."""
     cells = read_cells(seen.cells, i, rules) if seen.n_dropped == 0 else seen.cells
     return seen if cells is seen.cells else replace(seen, cells=cells, run=None)
 
@@ -190,7 +195,7 @@ def grow_schema(schema: Schema, summary: Summary, max_values: int) -> Schema:
     places = {name: i for i, name in enumerate(summary.names)}
     columns = []
     for at, column in zip(schema.places, schema.columns, strict=True):
-        i = places.get(column.name, -1) if summary.named else at
+        i = places.get(column.table_name, -1) if summary.named else at
         if i < 0:
             columns.append(column)
             continue
@@ -220,7 +225,7 @@ def _summed_up(cells: Cells, labels: np.ndarray, weights: np.ndarray, most: int)
 
 def _run(cells: Cells) -> Run | None:
     """Enough to tell whether whole numbers are row numbers."""
-    plain = isinstance(cells, Numbers) and not cells.what.startswith(("dates", "times"))
+    plain = isinstance(cells, Numbers) and not cells.are_times
     return Run.of(cells.whole) if isinstance(cells, Numbers) and plain and cells.whole is not None else None
 
 
@@ -453,25 +458,24 @@ def _ends(seen: ColumnSummary, place: np.ndarray, n_cells: int) -> tuple[np.ndar
 # --- from entries to columns ----------------------------------------------------------------------------------------
 
 
-def _learned(summary: Summary, i: int, rules: Rules) -> Column:
+def _learned(summary: Summary, i: int, rules: Rules) -> list[Column]:
     """What the encoder learns of a column: from rows with a class; then values of others get codes, too."""
     name, seen = summary.names[i], summary.columns[i]
     if summary.limits is not None and rules.requested.get(i, "categorical") == "categorical":
-        return Column(name, "codes", n_codes=int(summary.limits[i]), reason="an array of codes")
+        return [Column(name, "codes", n_codes=int(summary.limits[i]), reason="an array of codes")]
     known = seen.labels >= 0
     labels, weights = seen.labels[known], seen.weights[known]
+    columns = learn_columns(name, i, seen.cells.take(known), rules, labels, weights)
     if seen.shift is not None:
-        return _cut_between_cells(name, i, seen, rules, summary.most)
-    column = learn_column(name, i, seen.cells.take(known), rules, labels, weights)
-    return codec(column).grown(seen.cells, rules.max_values).column
+        return [_cut_between_cells(column, i, seen, rules, summary.most) for column in columns]
+    return [codec(column).grown(seen.cells, rules.max_values).column for column in columns]
 
 
-def _cut_between_cells(name: str, i: int, seen: ColumnSummary, rules: Rules, most: int) -> Column:
-    """A number column with more distinct numbers than are kept."""
+def _cut_between_cells(column: Column, i: int, seen: ColumnSummary, rules: Rules, most: int) -> Column:
+    """A number column with more distinct numbers than are kept, as it was learned from the smallest number of cells."""
     how = rules.bins.get(i, rules.default_bins)
-    requested = rules.requested.get(i)
-    if requested == "continuous" or (requested is None and rules.continuous) or not isinstance(how, str):
-        return learn_column(name, i, seen.cells, rules, seen.labels, seen.weights)  # nothing depends on single numbers
+    if column.kind == "continuous" or not isinstance(how, str) or column.part not in ("", "date"):
+        return column  # nothing depends on single numbers; parts of dates are few
     keys, place, _ = _cells_of(seen)
     low, high = _ends(seen, place, len(keys))
     if how == "width":
@@ -480,5 +484,5 @@ def _cut_between_cells(name: str, i: int, seen: ColumnSummary, rules: Rules, mos
         ranks = find_cuts(place.astype(np.float64), how, rules.n_bins, rules.mdl_encoding, seen.labels, seen.weights)
         at = np.floor(ranks).astype(np.int64)  # a cut between the cells of ranks r and r + 1 is at r + 1/2
         cuts = middle(high[at], low[at + 1])
-    reason = f"numbers, over {most:,} distinct: {len(keys):,} cells"
-    return Column(name, "numeric", cuts=tuple(cuts.tolist()), reason=reason)
+    reason = f"{'dates' if column.part else 'numbers'}, over {most:,} distinct: {len(keys):,} cells"
+    return Column(column.name, "numeric", cuts=tuple(cuts.tolist()), reason=reason, part=column.part)

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tanager.encoding.dates import part_name
 from tanager.encoding.labels import encode_labels
 from tanager.encoding.policy import tell_left_out
 from tanager.encoding.schema import Schema
@@ -166,7 +167,8 @@ class TableTransformer(Transformer):
             raise DataError(
                 f"input_features should have length equal to number of features ({width}), got {len(given)}"
             )
-        return given[list(self.schema.places)]
+        named = zip(given[list(self.schema.places)], self.schema.columns, strict=True)
+        return np.array([part_name(name, c.part) if c.source else name for name, c in named], dtype=object)
 
     @property
     def n_features_in_(self) -> int:

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels
+from tanager.encoding.iso_dates import read_dates
 from tanager.encoding.schema import Value
 from tanager.errors import DataError
 
 DATE_TYPES = (date, time, timedelta, np.datetime64, np.timedelta64)
 NAMES = {str: "text", bool: "booleans"}
+DATES, DATES_AS_TEXT, TIMES, DURATIONS = "dates and times", "dates as text", "times of day", "durations"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,16 @@ class Numbers:
     def take(self, keep: np.ndarray | slice) -> Numbers:
         """Some of the rows."""
         return Numbers(self.values[keep], self.what)
+
+    @property
+    def are_dates(self) -> bool:
+        """Whether the numbers are points in time, in seconds since 1970."""
+        return self.what in (DATES, DATES_AS_TEXT)
+
+    @property
+    def are_times(self) -> bool:
+        """Whether the numbers are dates, times of day or durations, in seconds."""
+        return self.are_dates or self.what in (TIMES, DURATIONS)
 
     def floats(self, name: str) -> np.ndarray:
         """The numbers as float64."""
@@ -111,6 +123,12 @@ class Categories:
         table = np.full(len(self.values) + 1, -1, dtype=np.int32)
         table[order] = np.arange(len(order))
         return Categories([self.values[v] for v in order], table[self.index], self.what, self.declared)
+
+    @cached_property
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """The values as dates, in seconds, with NaN behind them for missing cells; and which of them are no dates."""
+        seconds, wrong = read_dates(self.values)
+        return np.append(seconds, np.nan), wrong
 
     def first_row(self, wanted: np.ndarray) -> int | None:
         """The first row that has one of the wanted values (a mask over ``values``); None when no row has."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.encoding import encode_labels
 from tanager.encoding.chunks import rows_at
+from tanager.encoding.dates import holds_dates
 from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.values import Numbers
@@ -227,7 +228,8 @@ def order_of(data: LabelledTable) -> RowOrder:
     runs = LabelRuns()
     runs.add(data.labels, data.classes.tolist())
     names = data.names or [str(i) for i in range(data.table.n_columns)]
-    return row_order(runs, ((str(name), partial(_numbers, data, i)) for i, name in enumerate(names)))
+    dates = {str(name) for name, cells in zip(names, data.cells, strict=False) if holds_dates(cells)}
+    return row_order(runs, ((str(name), partial(_numbers, data, i)) for i, name in enumerate(names)), dates)
 
 
 def _numbers(data: LabelledTable, i: int) -> np.ndarray:

@@ -233,7 +233,7 @@ def _left_out_by_all(models: Iterable[Any], first: Any) -> dict[str, str]:
     ]
     encoders = encoders or [Encoder()]
     found = [{gone.name: gone.reason for gone in encoder.leaves_out(first, stream=True)} for encoder in encoders]
-    known = {name for model in models if hasattr(model, "encoder_") for name in model.encoder_.schema.names}
+    known = {name for model in models if hasattr(model, "encoder_") for name in model.encoder_.schema.learned_names}
     return {name: why for name, why in found[0].items() if name not in known and all(name in own for own in found)}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from tanager.encoding import Column, Schema
 from tanager.encoding.categories import codec
 from tanager.encoding.schema import Value
+from tanager.encoding.values import DATES, DURATIONS
 from tanager.errors import OptionError
 
 
@@ -73,7 +74,12 @@ def readings(schema: Schema, *, smooth_unseen: bool) -> list[Reading]:
 def _reading(column: Column, smooth: bool) -> Reading:
     missing = column.n_values + smooth
     unseen = column.n_values if smooth else missing
-    dates = column.reason == "dates and times"
+    dates = column.reason in (DATES, DURATIONS) or column.part == "date"
+    if column.part not in ("", "date"):
+        raise OptionError(
+            f"column {column.name!r} is a part of the dates in {column.source!r}, which is not exported. Give the "
+            "parts as columns of the table, and fit again."
+        )
     if column.kind == "numeric" and not column.by_value:
         return Reading(column.name, "bins", missing, missing, cuts=column.cuts, dates=dates)
     if column.kind == "continuous":

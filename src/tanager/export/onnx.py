@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 import tanager
+from tanager.encoding.dates import date_cells
 from tanager.encoding.tables import read_table
+from tanager.encoding.values import Numbers
 from tanager.errors import OptionError, SchemaMismatch, check_option
 from tanager.export.answers import Description, describe
 from tanager.export.columns import Reading
@@ -159,6 +161,8 @@ def _cells(cells: Any, reading: Reading) -> np.ndarray:
     """The cells of a column as an input, (rows, 1). Where learning had no value, any is a new one."""
     if reading.kind == "values" and not reading.slots:
         return np.where(cells.categories.index < 0, np.nan, 0.0)[:, None]
+    if reading.dates and not isinstance(cells, Numbers):
+        cells = date_cells(cells, reading.name)
     if not reading.is_text:
         return np.asarray(cells.floats(reading.name), dtype=np.float64)[:, None]
     found = cells.categories

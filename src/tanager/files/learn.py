@@ -9,7 +9,7 @@ can be read again, it is read again instead.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -140,7 +140,7 @@ def learn(
     if not schema.left_out:  # what is left out is in the report
         tell_left_out(schema)
     dropped = dict.fromkeys(drop, "asked for") | {gone.name: gone.reason for gone in schema.left_out}
-    missing = {name: n for name, n in rows.missing.items() if n and name in schema}
+    missing = {name: n for name, n in rows.missing.items() if n and name in schema.learned_names}
     if not leave_one_out:
         left_out = None
     elif model.flatters_left_out:
@@ -148,7 +148,8 @@ def learn(
     else:
         left_out = _leave_one_out(model, kept.table(), columns, target)
     # In parts, columns are not looked at again: that neighbours are alike is seen in the labels.
-    order = row_order(runs, ((name, partial(_numbers, sample[name])) for name in columns) if ended else ())
+    ordered = ((name, partial(_numbers, sample[name])) for name in columns) if ended else ()
+    order = row_order(runs, ordered, {column.table_name for column in schema.columns if column.part})
     return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out, order)
 
 
@@ -284,6 +285,8 @@ def take_options(model: Any, source: Source, columns: list[str]) -> None:
         if isinstance(given, list | tuple):
             gone = set(source.columns) - set(columns)
             model.set_params(**{option: [name for name in given if name not in gone] or None})
+    if isinstance(getattr(model, "dates", None), Mapping):
+        model.set_params(dates={name: parts for name, parts in model.dates.items() if name in columns} or None)
 
 
 def _with_columns(model: Any) -> Any:

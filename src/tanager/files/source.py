@@ -102,7 +102,7 @@ class Source:
 
     def match(self, model: Any) -> Source:
         """Read the columns and the target as the model learned them: text as text, numbers as numbers."""
-        kinds = {column.name: _learned_kind(column) for column in model.encoder_.schema.columns}
+        kinds = {column.table_name: _learned_kind(column) for column in model.encoder_.schema.columns}
         if getattr(model, "target_name_", None) is not None:
             kinds[model.target_name_] = _kind_of_values(model.classes_.tolist())
         self.kinds |= {name: kind for name, kind in kinds.items() if kind is not None and name in self.columns}
@@ -179,6 +179,8 @@ def _check_names(name: str, columns: Sequence[str]) -> None:
 
 
 def _learned_kind(column: Any) -> pa.DataType | None:
+    if column.part:
+        return TEXT  # as dates are written
     return _kind_of_values(column.values) if column.kind in ("categorical", "ordinal") else NUMBER
 
 

@@ -147,10 +147,13 @@ class _Grid:
         schema = model.encoder_.schema
         cells, shown = {}, {}
         for column in schema.columns:
+            if column.part:  # a date stays as it is
+                cells[column.table_name], shown[column.table_name] = _array(column, [row.get(column.table_name)]), [""]
+                continue
             others = other_cells(column, row.get(column.name)) if column.name in allowed else {}
             cells[column.name] = _array(column, [row.get(column.name), *others.values()])
             shown[column.name] = ["", *(str(column.describe(code)) for code in others)]
-        return cls(cells, shown, tuple(name for name in schema.names if len(shown[name]) > 1), costs)
+        return cls(cells, shown, tuple(name for name, others in shown.items() if len(others) > 1), costs)
 
     def by_cost(self, max_columns: int, max_rows: int) -> Iterator[tuple[float, list[Columns]]]:
         """All sets of columns that cost the same, the cheapest first; refused once there are too many rows to try."""
@@ -225,7 +228,7 @@ def _checked_costs(costs: Mapping[str, float] | None, known: frozenset[str]) -> 
 
 def _array(column: Column, cells: Sequence[Any]) -> np.ndarray:
     """Cells of a column; numbers as numbers, which are encoded faster."""
-    if column.kind == "numeric":
+    if column.kind == "numeric" and not column.part:
         return np.array([cell_number(cell, column.name) for cell in cells])
     out = np.empty(len(cells), dtype=object)
     out[:] = cells

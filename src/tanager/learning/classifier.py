@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from tanager.counts.align import as_label_array, class_map, sort_labels, union_labels
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
-from tanager.encoding.kinds import settled
+from tanager.encoding.dates import DatesOption
+from tanager.encoding.kinds import read_cells, settled
 from tanager.encoding.policy import may_name_things, tell_left_out
 from tanager.encoding.tables import Table, frame_names, read_table, row_of_frame
 from tanager.encoding.typing import Columns, Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
@@ -62,6 +63,7 @@ class Classifier(TakesTurns, Estimator):
     categorical: Columns | str | None
     numeric: Columns | None
     keep: Columns | str | None
+    dates: DatesOption
     max_values: int
     schema: Schema | None
     warm_up: int
@@ -464,7 +466,8 @@ class Classifier(TakesTurns, Estimator):
 
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; see ``Encoder``."""
-        return {name: getattr(self, name) for name in ("categorical", "numeric", "keep", "max_values", "schema")}
+        names = ("categorical", "numeric", "keep", "dates", "max_values", "schema")
+        return {name: getattr(self, name) for name in names}
 
     def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
         """Learn the schema from these rows, and make an empty model for it.
@@ -528,7 +531,8 @@ class Classifier(TakesTurns, Estimator):
         if not all(settled(column) for column in trial.schema.columns):
             return False
         rules = trial.rules(table.names or [f"x{i}" for i in range(table.n_columns)])
-        return not any(may_name_things(table.column(i), i, rules) for i in range(table.n_columns))
+        cells = (read_cells(table.column(i), i, rules) for i in range(table.n_columns))
+        return not any(may_name_things(own, i, rules) for i, own in enumerate(cells))
 
     def _end_warm_up(self, n_first: int) -> None:
         """Fix the columns by the first rows, and count all rows of the warm-up."""

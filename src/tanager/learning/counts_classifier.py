@@ -28,7 +28,8 @@ from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.codes import checked_codes
-from tanager.encoding.kinds import BinsOption, late_column
+from tanager.encoding.dates import DatesOption
+from tanager.encoding.kinds import BinsOption
 from tanager.encoding.labels import refuse_nul
 from tanager.encoding.tables import Table
 from tanager.encoding.typing import (
@@ -100,6 +101,7 @@ class CountsClassifier(Classifier):
     ordinal: Order | None = None
     numeric: Columns | None = None
     keep: Columns | str | None = None
+    dates: DatesOption = None
     max_values: int = 1000
     schema: Schema | None = None
     decay: float | str | timedelta | Decay | None = None
@@ -710,13 +712,13 @@ class CountsClassifier(Classifier):
         new = self.encoder_.first_values(rows)
         if self.schema is not None or not new:
             return
-        late = [late_column(name, value, self.max_values) for name, value in new.items()]
+        late = self.encoder_.late_columns(new)
         if self.reads_numbers:
-            late = [Column(column.name, "categorical", reason=column.reason) for column in late]
+            late = [replace(column, kind="categorical", cut_after=0) for column in late]
         self.encoder_.extend(late)
         # Three columns may be needed together where there were not even three.
         wider = self.counts_shape(self.encoder_.schema) if len(known) < 3 else {}
-        self._columns_added(len(new), wider)
+        self._columns_added(len(late), wider)
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.table_names, dtype=object)

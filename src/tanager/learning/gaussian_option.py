@@ -10,6 +10,7 @@ import numpy as np
 
 from tanager.counts.context_moments import ContextMoments
 from tanager.encoding import Schema
+from tanager.encoding.dates import may_be_part
 from tanager.errors import OptionError, nearest
 from tanager.scoring.densities import ProductOfDensities, SumOfDensities
 from tanager.scoring.forms import ParentSet, SumOfProducts
@@ -34,7 +35,8 @@ def check_gaussian(gaussian: Any, others: Mapping[str, bool]) -> None:
 def check_named(gaussian: Any, names: Sequence[str]) -> None:
     """Refuse columns that a table does not have, in the words of the option."""
     for name in [] if isinstance(gaussian, bool) else as_list(gaussian):
-        _place(name, names)
+        if not may_be_part(name, names):
+            _place(name, names)
 
 
 def chosen(gaussian: Any) -> bool | list[Any]:
@@ -54,7 +56,7 @@ def gaussian_columns(gaussian: Any, schema: Schema) -> list[int]:
     numbers = [i for i, column in enumerate(schema.columns) if column.kind == "numeric"]
     if isinstance(gaussian, bool):
         return numbers if gaussian else []
-    places = sorted({_place(name, schema.names) for name in as_list(gaussian)})
+    places = sorted({_place(_name(name, schema), schema.names) for name in as_list(gaussian)})
     for i in places:
         if i not in numbers:
             raise OptionError(
@@ -62,6 +64,12 @@ def gaussian_columns(gaussian: Any, schema: Schema) -> list[int]:
                 "distribution. Leave it out."
             )
     return places
+
+
+def _name(key: Any, schema: Schema) -> Any:
+    """The name of a column that may be given by its place in the table, where those that are left out count."""
+    by_place = isinstance(key, int | np.integer) and not isinstance(key, bool) and -schema.width <= key < schema.width
+    return schema.table_names[key] if by_place else key
 
 
 def _place(name: Any, names: Sequence[str]) -> int:

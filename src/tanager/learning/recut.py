@@ -96,9 +96,9 @@ class Recutting:
     def _new_watch(self, model: CountsClassifier) -> NumberWatch:
         """Of number columns whose cut points nobody has given."""
         columns = model.encoder_.schema.columns
-        rules = Encoder(**model.encoder_options()).rules(model.encoder_.schema.names, first=True)
+        rules, keys = Encoder(**model.encoder_options()).rules_of(model.encoder_.schema, first=True)
         cutters = {
-            i: (str(rules.bins.get(i, rules.default_bins)), rules.n_bins, rules.mdl_encoding)
+            i: (str(rules.bins.get(keys[i], rules.default_bins)), rules.n_bins, rules.mdl_encoding)
             for i, column in enumerate(columns)
             if column.kind == "numeric" and not (column.closed or column.by_value or settled(column))
         }

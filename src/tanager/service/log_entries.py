@@ -170,7 +170,7 @@ def _check_columns(model: Classifier, rows: list[dict[str, Any]]) -> None:
 def _as_table(model: Classifier, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with all column names in the first of them, so that columns are found by name and not by position."""
     schema = fixed_schema(model)
-    return rows if schema is None else [dict.fromkeys(schema.names) | rows[0], *rows[1:]]
+    return rows if schema is None else [dict.fromkeys(schema.learned_names) | rows[0], *rows[1:]]
 
 
 # --- once an entry is on disk ---------------------------------------------------------------------------------------

@@ -184,7 +184,10 @@ class ModelList(Struct):
 
 
 class ColumnInfo(Struct, omit_defaults=True):
-    """A column of the model: its values in their order, or the cut points of a numeric one; an ordinal one has both."""
+    """A column of the model: its values in their order, or the cut points of a numeric one; an ordinal one has both.
+
+    One of dates has a ``part``, and a ``source`` where rows name it otherwise.
+    """
 
     name: str
     kind: str
@@ -195,6 +198,8 @@ class ColumnInfo(Struct, omit_defaults=True):
     reason: str = ""
     n_codes: int = 0
     cut_after: int = 0
+    part: str = ""
+    source: str = ""
 
 
 class AnytimeInfo(Struct):

@@ -188,7 +188,7 @@ class ServedModel:
             unseen_values.quiet = True
             unseen_values.take_recent()  # of rows that were learned
             try:
-                proba, used, complete = _predict(model, rows, schema.names, budget, members)
+                proba, used, complete = _predict(model, rows, schema.learned_names, budget, members)
             except DataError:
                 rows.check_cells(schema, unseen)  # names the cell where it can
                 raise

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tanager.encoding import Schema
+from tanager.encoding.dates import is_date
 from tanager.encoding.matching import are_ignored, are_missing
 from tanager.encoding.schema import Column
 from tanager.service.errors import ServiceError, quoted, suggestion
@@ -76,8 +77,8 @@ class RequestRows:
         there = [j for j, name in enumerate(self.columns) if name in schema.known_names]
         if not there:
             raise _unknown_column(self.columns[0], "columns[0]", schema.known_names)
-        missing = [name for name in schema.names if name not in self.columns]
-        told = [are_missing(missing, len(schema), doing)] if missing else []
+        missing = [name for name in schema.learned_names if name not in self.columns]
+        told = [are_missing(missing, len(schema.learned_names), doing)] if missing else []
         if len(there) == len(self.columns):
             return self, told
         extra = [name for name in self.columns if name not in schema.known_names]
@@ -89,12 +90,13 @@ class RequestRows:
 
         For requests that a model has refused already: models check whole columns quickly, this finds the cell.
         """
-        names = self.columns or schema.names
+        names = self.columns or schema.learned_names
+        columns = dict(zip(schema.sources, schema.columns, strict=True))
         for r, row in enumerate(self.rows):
             for j, name in enumerate(names):
                 cell = row[j] if self.columns else row.get(name)
-                if cell is not None and name in schema:
-                    reason = _refusal(schema[name], cell, unseen)
+                if cell is not None and name in columns:
+                    reason = _refusal(columns[name], cell, unseen)
                     if reason:
                         where = self.place(r, name)
                         raise ServiceError("bad_value", f"{where} is {quoted(cell)}; {reason}", where)
@@ -107,6 +109,9 @@ def _unknown_column(name: str, where: str, known: frozenset[str]) -> ServiceErro
 
 def _refusal(column: Column, cell: Any, unseen: str) -> str:
     """Why a column cannot take a cell; empty where it can."""
+    if column.part:
+        takes = is_date(cell) or (isinstance(cell, int | float) and not isinstance(cell, bool)) or cell == ""
+        return "" if takes else 'the column takes dates, such as "2024-05-31T14:30". Send null for a missing one.'
     if column.kind in ("categorical", "ordinal"):
         if unseen == "error" and cell not in column.values and not column.other:
             return "the model has not seen this value. Send null for a missing one."

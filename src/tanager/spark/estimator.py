@@ -121,7 +121,7 @@ class TanagerModel(Model, _Shared):
         if features is not None:
             beside = f"{features}-as-array"
             source = frames.with_arrays(dataset.withColumn(beside, f.col(features)), beside)
-        names = [beside] if beside is not None else list(schema.names)
+        names = [beside] if beside is not None else list(schema.learned_names)
         answered = frames.transform(
             self.classifier, source, prediction=prediction, probability=probability, features=beside
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -15,6 +15,7 @@ from tanager.counts.align import sort_labels
 from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
+from tanager.encoding.dates import DatesOption
 from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.typing import (
@@ -167,6 +168,7 @@ class EvolvingNaiveBayes(Classifier):
     categorical: Columns | str | None = None
     numeric: Columns | None = None
     keep: Columns | str | None = None
+    dates: DatesOption = None
     max_values: int = 1000
     schema: Schema | None = None
     warm_up: int = 1000
@@ -444,19 +446,34 @@ class EvolvingNaiveBayes(Classifier):
             for name in self.encoder_.new_names(row):
                 if is_missing(row[name]):
                     continue
-                density = density_of(self.density, name)
-                number = isinstance(row[name], float | np.floating) or (density != "normal" and is_number(row[name]))
-                kind = "continuous" if number else "categorical"
-                self.encoder_.extend([Column(name, kind, reason=APPEARED)])
-                self._kernel.add_number(DENSITIES.index(density)) if number else self._kernel.add_column()
-                if number and self._options["means"]:  # a copy starts as this one does
-                    mean = 0.0 if density == "normal" else 1.0
-                    late = {"means": [*self._options["means"], mean], "variances": [*self._options["variances"], 1.0]}
-                    self._options = self._options | late
+                for column in self._late_columns(name, row[name]):
+                    self._add_column(column)
         self._split_columns()
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.table_names, dtype=object)
+
+    def _late_columns(self, name: str, value: Any) -> list[Column]:
+        """What a new name stands for: numbers where its first value is one, and parts of a date where it is a date."""
+        late = self.encoder_.late_columns({name: value})
+        if late[0].part:
+            return [replace(c, kind="continuous", cut_after=0) if c.kind == "numeric" else c for c in late]
+        other = density_of(self.density, name) != "normal" and is_number(value)
+        number = other or isinstance(value, float | np.floating)
+        return [Column(name, "continuous" if number else "categorical", reason=APPEARED)]
+
+    def _add_column(self, column: Column) -> None:
+        """Make room for a column, missing in all rows so far."""
+        self.encoder_.extend([column])
+        if column.kind != "continuous":
+            self._kernel.add_column()
+            return
+        density = density_of(self.density, column.name)
+        self._kernel.add_number(DENSITIES.index(density))
+        if self._options["means"]:  # a copy starts as this one does
+            mean = 0.0 if density == "normal" else 1.0
+            late = {"means": [*self._options["means"], mean], "variances": [*self._options["variances"], 1.0]}
+            self._options = self._options | late
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self.check_fitted()

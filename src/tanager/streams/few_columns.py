@@ -69,8 +69,8 @@ class FewColumns:
         counts = [model.counts_ for model in models if isinstance(model, CountsClassifier)]
         longest = max(counts, key=lambda own: own.n_rows)
         best = np.sort(np.argsort(-class_information(longest), kind="stable")[: self._n])
-        names = longest.schema.names
-        return Subspace(tuple(names[i] for i in best.tolist()), names)
+        schema = longest.schema
+        return Subspace(tuple(dict.fromkeys(schema.sources[i] for i in best.tolist())), schema.learned_names)
 
     def go_on(self, seen: Subspace, first: WarmUp | None) -> Subspace:
         """Go on as a model file says, with the first rows where columns are yet to be chosen."""

@@ -14,7 +14,8 @@ from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
-from tanager.encoding.kinds import BinsOption, late_column
+from tanager.encoding.dates import DatesOption
+from tanager.encoding.kinds import BinsOption
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.typing import (
     Columns,
@@ -116,6 +117,7 @@ class HoeffdingTree(Classifier):
     categorical: Columns | str | None = None
     numeric: Columns | None = None
     keep: Columns | str | None = None
+    dates: DatesOption = None
     max_values: int = 1000
     schema: Schema | None = None
     warm_up: int = 1000
@@ -247,8 +249,9 @@ class HoeffdingTree(Classifier):
         new = self.encoder_.first_values(rows)
         if self.schema is not None or not new:
             return
-        self.encoder_.extend(late_column(name, value, self.max_values) for name, value in new.items())
-        self._tree.add_columns(self.encoder_.schema, len(new))
+        late = self.encoder_.late_columns(new)
+        self.encoder_.extend(late)
+        self._tree.add_columns(self.encoder_.schema, len(late))
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.table_names, dtype=object)

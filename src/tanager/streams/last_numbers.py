@@ -115,9 +115,9 @@ class LastNumbers:
 def _how_to_cut(model: CountsClassifier) -> dict[int, tuple[str, int, str]]:
     """Method, bins and price of cuts for each number column whose cut points nobody has given."""
     schema = model.encoder_.schema
-    rules = Encoder(**model.encoder_options()).rules(schema.names)
+    rules, keys = Encoder(**model.encoder_options()).rules_of(schema)
     return {
-        i: (str(rules.bins.get(i, rules.default_bins)), rules.n_bins, rules.mdl_encoding)
+        i: (str(rules.bins.get(keys[i], rules.default_bins)), rules.n_bins, rules.mdl_encoding)
         for i, column in enumerate(schema.columns)
         if column.kind == "numeric" and not column.closed and not settled(column)
     }

@@ -29,7 +29,7 @@ class Subspace:
 
     def restrict_options(self, model: Classifier) -> None:
         """Options that speak of columns no longer speak of others."""
-        for option in ("categorical", "numeric", "ordinal", "bins", "gaussian", "keep"):
+        for option in ("categorical", "numeric", "ordinal", "bins", "gaussian", "keep", "dates"):
             given = getattr(model, option, None)
             if isinstance(given, Mapping):
                 model.set_params(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.encoding.dates import cells_of
 from tanager.encoding.schema import Column
 from tanager.encoding.tables import read_table
 from tanager.encoding.values import Categories, Cells, Numbers
@@ -23,7 +24,8 @@ BITS = 1 / math.log(2)
 def overview(prepared: Prepared) -> list[dict[str, Any]]:
     """All columns in a few figures each."""
     table = read_table(prepared.X)
-    return [_line(prepared, column, table.column(i)) for i, column in enumerate(prepared.schema.columns)]
+    columns = prepared.schema.columns
+    return [_line(prepared, column, cells_of(column, table.column(i))) for i, column in enumerate(columns)]
 
 
 def _line(prepared: Prepared, column: Column, cells: Cells) -> dict[str, Any]:
@@ -84,7 +86,7 @@ def bins_of(prepared: Prepared, name: str) -> dict[str, Any]:
 def detail(prepared: Prepared, name: str) -> dict[str, Any]:
     """All about one column."""
     column = prepared.schema[name]
-    cells = read_table(prepared.X.select([name])).column(0)
+    cells = cells_of(column, read_table(prepared.X.select([name])).column(0))
     counts = prepared.sample.count(name, prepared.target)
     totals = np.bincount(prepared.labels, minlength=len(prepared.classes))
     numbers = isinstance(cells, Numbers)
