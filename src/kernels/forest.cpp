@@ -39,55 +39,106 @@ void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups, int r
 
 namespace {
 
-// Probabilities of every cell of a family at its last level: (contexts, groups, classes).
-void all_cells(const Family &family, const Levels &levels, int c, const float *strengths, Floats &cells,
-               Floats &above) {
-    const int line = family.n_groups * c;
-    cells.resize(std::size_t(line));
-    for (int v = 0; v < family.n_groups; ++v) std::fill_n(cells.begin() + v * c, c, levels.marginal(v, 0.0f));
-    std::int64_t contexts = 1;
-    for (int l = 0; l <= family.n_parents; ++l) {
-        const int radix = l ? family.radix[l - 1] : 1;
-        above.swap(cells);
-        contexts *= radix;
-        cells.resize(std::size_t(contexts * line));
-        for (std::int64_t u = 0; u < contexts; ++u) {
-            const float *count = levels.cells[std::size_t(l)].data() + u * line;
-            const float *total = levels.totals[std::size_t(l)].data() + u * c;
-            const float *prior = above.data() + (u / radix) * line;
-            float *to = cells.data() + u * line;
-            for (int v = 0; v < family.n_groups; ++v)
-                for (int y = 0; y < c; ++y)
-                    to[v * c + y] = (count[v * c + y] + strengths[l] * prior[v * c + y]) / (total[y] + strengths[l]);
-        }
+// The loops over all cells of a table, for the registers that a processor has.
+[[gnu::always_inline]] inline void smooth_lines(const float *count, const float *total, const float *prior,
+                                                float strength, std::int64_t n, float *to) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = (count[i] + strength * prior[i]) / (total[i] + strength);
+}
+
+[[gnu::always_inline]] inline void weighted_logs(float *x, std::int64_t n_cells, int c, float weight, float clip) {
+    for (std::int64_t i = 0; i < n_cells * c; ++i) x[i] = quick_log(x[i]);
+    for (std::int64_t cell = 0; cell < n_cells; ++cell, x += c) {
+        float mean = 0;
+        for (int y = 0; y < c; ++y) mean += x[y];
+        mean /= float(c);
+        for (int y = 0; y < c; ++y) x[y] = weight * clipped(x[y] - mean, clip);
     }
 }
 
-void write_table(const Family &family, int c, const Floats &cells, float weight, float clip, float *to) {
-    const std::int64_t n = family.n_contexts * family.n_groups;
-    for (std::int64_t i = 0; i < n * c; ++i) to[i] = quick_log(cells[std::size_t(i)]);
-    for (std::int64_t cell = 0; cell < n; ++cell, to += c) {
-        float mean = 0;
-        for (int y = 0; y < c; ++y) mean += to[y];
-        for (int y = 0; y < c; ++y) to[y] = weight * clipped(to[y] - mean / float(c), clip);
-    }
-    to -= n * c;
-    for (std::int64_t u = 1; u <= family.n_contexts; ++u) std::fill_n(to + (u * family.n_groups - 1) * c, c, 0.0f);
+struct TableLoops {
+    void (*smooth)(const float *count, const float *total, const float *prior, float strength, std::int64_t n,
+                   float *to);
+    // Probabilities (cells, classes) become logs, centred over the classes, clipped and weighted.
+    void (*logs)(float *x, std::int64_t n_cells, int c, float weight, float clip);
+};
+
+#define TANAGER_TABLE_LOOPS(level, attribute)                                                                 \
+    attribute void smooth_##level(const float *count, const float *total, const float *prior, float strength, \
+                                  std::int64_t n, float *to) {                                                \
+        smooth_lines(count, total, prior, strength, n, to);                                                   \
+    }                                                                                                         \
+    attribute void logs_##level(float *x, std::int64_t n_cells, int c, float weight, float clip) {            \
+        if (c == 2) return weighted_logs(x, n_cells, 2, weight, clip);                                        \
+        weighted_logs(x, n_cells, c, weight, clip);                                                           \
+    }                                                                                                         \
+    constexpr TableLoops table_loops_##level{smooth_##level, logs_##level};
+
+TANAGER_TABLE_LOOPS(plain, )
+#if defined(__x86_64__)
+TANAGER_TABLE_LOOPS(avx2, __attribute__((target("avx2"))))
+#endif
+
+const TableLoops &best_table_loops() {
+#if defined(__x86_64__)
+    if (chosen_cpu_level() != CpuLevel::plain) return table_loops_avx2;
+#endif
+    return table_loops_plain;
 }
+
+// The table of one family after another.
+class TableMaker {
+  public:
+    explicit TableMaker(int n_classes) : c_(n_classes), loops_(best_table_loops()) {}
+
+    // (contexts, groups, classes)
+    void make(const Family &family, const Levels &levels, const float *strengths, float weight, float clip, float *to) {
+        const int line = family.n_groups * c_;
+        above_.resize(std::size_t(line));
+        for (int v = 0; v < family.n_groups; ++v) std::fill_n(above_.begin() + v * c_, c_, levels.marginal(v, 0.0f));
+        std::int64_t contexts = 1;
+        for (int l = 0; l <= family.n_parents; ++l) {
+            const int radix = l ? family.radix[l - 1] : 1;
+            contexts *= radix;
+            const bool last = l == family.n_parents;
+            if (!last) cells_.resize(std::size_t(contexts * line));
+            smooth(family, levels, l, contexts, radix, strengths[l], last ? to : cells_.data());
+            if (!last) above_.swap(cells_);
+        }
+        loops_.logs(to, contexts * family.n_groups, c_, weight, clip);
+        for (std::int64_t u = 1; u <= contexts; ++u)
+            std::fill_n(to + u * line - c_, c_, 0.0f);  // missing: says nothing
+    }
+
+  private:
+    // One level, from the probabilities above it.
+    void smooth(const Family &family, const Levels &levels, int l, std::int64_t contexts, int radix, float strength,
+                float *to) {
+        const int line = family.n_groups * c_;
+        const float *count = levels.cells[std::size_t(l)].data(), *total = levels.totals[std::size_t(l)].data();
+        totals_.resize(std::size_t(line));
+        for (std::int64_t u = 0; u < contexts; ++u, count += line, total += c_, to += line) {
+            for (int v = 0; v < family.n_groups; ++v) std::copy_n(total, c_, totals_.begin() + v * c_);
+            loops_.smooth(count, totals_.data(), above_.data() + (u / radix) * line, strength, line, to);
+        }
+    }
+
+    int c_;
+    const TableLoops &loops_;
+    Floats cells_, above_, totals_;
+};
 
 }  // namespace
 
 void make_tables(const Plan &plan, const Rows &rows, const float *strengths, const float *weights, const Bounds &bounds,
                  int n_jobs, const std::int64_t *starts, float *tables) {
     each_member(plan, n_jobs, [&] {
-        return [&, groups = Groups(), levels = Levels(), cells = Floats(), above = Floats()](std::size_t first,
+        return [&, groups = Groups(), levels = Levels(), maker = TableMaker(rows.n_classes)](std::size_t first,
                                                                                              std::size_t last) mutable {
             group_rows(plan, first, last, rows, 0, rows.n_rows, groups);
             for (std::size_t f = first; f < last; ++f) {
                 const Family &family = plan.families[f];
                 levels.count(family, rows, groups, 0, rows.n_rows);
-                all_cells(family, levels, rows.n_classes, strengths + f * depth, cells, above);
-                write_table(family, rows.n_classes, cells, weights[f], bounds.clip, tables + starts[f]);
+                maker.make(family, levels, strengths + f * depth, weights[f], bounds.clip, tables + starts[f]);
             }
         };
     });

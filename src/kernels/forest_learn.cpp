@@ -20,6 +20,8 @@ struct Loops {
     void (*slopes)(const float *a, const float *b, const float *theta, const float *times, float strength,
                    std::int64_t n, float *sums);
     void (*logs)(float *x, std::int64_t n);
+    // Logs as whole numbers of steps.
+    void (*rounded)(const float *x, std::int64_t n, float steps, std::int8_t *to);
 };
 
 [[gnu::always_inline]] inline void smooth_all(const float *a, const float *b, float strength, std::int64_t n,
@@ -48,6 +50,13 @@ struct Loops {
     for (std::int64_t i = 0; i < n; ++i) x[i] = quick_log(x[i]);
 }
 
+[[gnu::always_inline]] inline void round_all(const float *x, std::int64_t n, float steps, std::int8_t *to) {
+    for (std::int64_t i = 0; i < n; ++i) {
+        const float own = std::min(127.0f, std::max(-127.0f, x[i] * steps));
+        to[i] = std::int8_t(std::int32_t(own + (own < 0 ? -0.5f : 0.5f)));
+    }
+}
+
 #define TANAGER_FOREST_LOOPS(level, attribute)                                                                    \
     attribute void smooth_##level(const float *a, const float *b, float strength, std::int64_t n, float *theta) { \
         smooth_all(a, b, strength, n, theta);                                                                     \
@@ -57,7 +66,10 @@ struct Loops {
         add_up_slopes(a, b, theta, times, strength, n, sums);                                                     \
     }                                                                                                             \
     attribute void logs_##level(float *x, std::int64_t n) { log_all(x, n); }                                      \
-    constexpr Loops loops_##level{smooth_##level, slopes_##level, logs_##level};
+    attribute void rounded_##level(const float *x, std::int64_t n, float steps, std::int8_t *to) {                \
+        round_all(x, n, steps, to);                                                                               \
+    }                                                                                                             \
+    constexpr Loops loops_##level{smooth_##level, slopes_##level, logs_##level, rounded_##level};
 
 TANAGER_FOREST_LOOPS(plain, )
 #if defined(__x86_64__)
@@ -146,72 +158,87 @@ class StrengthLearner {
 class LeftOutLogs {
   public:
     explicit LeftOutLogs(int n_classes)
-        : c_(n_classes), loops_(best_loops()), theta_(std::size_t(block * n_classes)), a_(theta_), b_(theta_) {}
+        : c_(n_classes), loops_(best_loops()), theta_(std::size_t(block * n_classes)), a_(theta_), b_(theta_),
+          steps_(theta_.size()) {}
 
     // Rows [begin, begin + n) of `rows`, n <= block, each with its weight left out: logs centred over the classes and
     // clipped, (block, classes).
     const float *of(const Family &family, const Levels &levels, const float *strengths, const Rows &rows,
                     const Groups &groups, std::int64_t begin, int n, float clip) {
+        // Loops over a number of classes that the compiler knows take a third of the time.
+        switch (c_) {
+            case 2: return logs<2>(family, levels, strengths, rows, groups, begin, n, clip);
+            case 3: return logs<3>(family, levels, strengths, rows, groups, begin, n, clip);
+            default: return logs<0>(family, levels, strengths, rows, groups, begin, n, clip);
+        }
+    }
+
+    // The logs that were found last in steps, (sides, block), and zeros after the last row.
+    void in_steps(int n, float steps, std::int8_t *to) {
+        loops_.rounded(theta_.data(), std::int64_t(n) * c_, steps, steps_.data());
+        for (int y = c_ == 2 ? 1 : 0; y < c_; ++y, to += block) {
+            const std::int8_t *own = steps_.data() + y;
+            for (int r = 0; r < n; ++r) to[r] = own[r * c_];
+            std::fill(to + n, to + block, std::int8_t(0));
+        }
+    }
+
+  private:
+    static float less(const Rows &rows, std::int64_t r) { return rows.weights ? rows.weights[r] : 1.0f; }
+
+    template <int C>
+    const float *logs(const Family &family, const Levels &levels, const float *strengths, const Rows &rows,
+                      const Groups &groups, std::int64_t begin, int n, float clip) {
+        const int c = C ? C : c_;
         const std::uint8_t *child = groups.data() + family.child * rows.n_rows + begin;
         std::uint32_t context[block] = {};
         for (int s = 0; s < n; ++s)
-            std::fill_n(theta_.begin() + s * c_, c_, levels.marginal(child[s], less(rows, begin + s)));
+            std::fill_n(&theta_[std::size_t(s * c)], c, levels.marginal(child[s], less(rows, begin + s)));
         for (int l = 0; l <= family.n_parents; ++l) {
             if (l > 0) {
                 const std::uint8_t *own = groups.data() + family.parents[l - 1] * rows.n_rows + begin;
                 const std::uint32_t radix = std::uint32_t(family.radix[l - 1]);
                 for (int s = 0; s < n; ++s) context[s] = context[s] * radix + own[s];
             }
-            look_up(family, levels, l, rows, begin, n, child, context);
-            loops_.smooth(a_.data(), b_.data(), strengths[l], std::int64_t(n) * c_, theta_.data());
+            look_up<C>(family, levels, l, rows, begin, n, child, context);
+            loops_.smooth(a_.data(), b_.data(), strengths[l], std::int64_t(n) * c, theta_.data());
         }
-        loops_.logs(theta_.data(), std::int64_t(n) * c_);
+        loops_.logs(theta_.data(), std::int64_t(n) * c);
         for (int s = 0; s < n; ++s) {
-            float *own = theta_.data() + s * c_, mean = 0;
-            for (int y = 0; y < c_; ++y) mean += own[y];
-            mean /= float(c_);
+            float *own = theta_.data() + s * c, mean = 0;
+            for (int y = 0; y < c; ++y) mean += own[y];
+            mean /= float(c);
             const bool missing = child[s] == family.n_groups - 1;
-            for (int y = 0; y < c_; ++y) own[y] = missing ? 0.0f : clipped(own[y] - mean, clip);
+            for (int y = 0; y < c; ++y) own[y] = missing ? 0.0f : clipped(own[y] - mean, clip);
         }
         return theta_.data();
     }
 
-  private:
-    static float less(const Rows &rows, std::int64_t r) { return rows.weights ? rows.weights[r] : 1.0f; }
-
+    template <int C>
     void look_up(const Family &family, const Levels &levels, int l, const Rows &rows, std::int64_t begin, int n,
                  const std::uint8_t *child, const std::uint32_t *context) {
+        const int c = C ? C : c_;
         const float *cells = levels.cells[std::size_t(l)].data(), *totals = levels.totals[std::size_t(l)].data();
-        for (int s = 0; s < n; ++s) {
+        float *a = a_.data(), *b = b_.data();
+        for (int s = 0; s < n; ++s, a += c, b += c) {
             const std::int64_t u = context[s];
-            const float *cell = cells + (u * family.n_groups + child[s]) * c_, *total = totals + u * c_;
-            float *a = a_.data() + s * c_, *b = b_.data() + s * c_;
-            for (int y = 0; y < c_; ++y) {
+            const float *cell = cells + (u * family.n_groups + child[s]) * c, *total = totals + u * c;
+            for (int y = 0; y < c; ++y) {
                 a[y] = cell[y];
                 b[y] = total[y];
             }
             const int label = rows.labels[begin + s];
-            a[label] = std::max(0.0f, a[label] - less(rows, begin + s));
-            b[label] = std::max(0.0f, b[label] - less(rows, begin + s));
+            const float own = less(rows, begin + s);
+            a[label] = std::max(0.0f, cell[label] - own);
+            b[label] = std::max(0.0f, total[label] - own);
         }
     }
 
     int c_;
     const Loops &loops_;
     Floats theta_, a_, b_;  // (block, classes)
+    std::vector<std::int8_t> steps_;
 };
-
-// A block of logs (rows, classes) in steps, (sides, block), and zeros after the last row.
-void in_steps(const float *logs, int n, int c, float steps, std::int8_t *to) {
-    const int first = c == 2 ? 1 : 0;
-    for (int y = first; y < c; ++y, to += block) {
-        for (int r = 0; r < n; ++r) {
-            const float x = std::min(127.0f, std::max(-127.0f, logs[r * c + y] * steps));
-            to[r] = std::int8_t(std::int32_t(x + (x < 0 ? -0.5f : 0.5f)));
-        }
-        std::fill(to + n, to + block, std::int8_t(0));
-    }
-}
 
 }  // namespace
 
@@ -244,8 +271,8 @@ void learn_families(const Plan &plan, const Rows &rows, const Halves &halves, co
                     std::int8_t *to = terms[h] + std::int64_t(f) * FactorTerms::sides(c) * block;
                     for (std::int64_t r = 0; r < halves.judged[h]; r += block, to += line) {
                         const int n = int(std::min<std::int64_t>(block, halves.judged[h] - r));
-                        in_steps(logs.of(family, all, own[1 - h], single, groups, firsts[h] + r, n, bounds.clip), n, c,
-                                 127.0f / bounds.clip, to);
+                        logs.of(family, all, own[1 - h], single, groups, firsts[h] + r, n, bounds.clip);
+                        logs.in_steps(n, 127.0f / bounds.clip, to);
                     }
                 }
             }

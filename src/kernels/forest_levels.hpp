@@ -131,10 +131,19 @@ struct Levels {
     // to (outer, inner) = the sum over the middle axis of from (outer, middle, inner).
     static void add_up(const Floats &from, std::int64_t outer, int middle, int inner, Floats &to) {
         to.assign(std::size_t(outer * inner), 0.0f);
-        const float *own = from.data();
-        for (std::int64_t u = 0; u < outer; ++u)
-            for (int g = 0; g < middle; ++g, own += inner)
-                for (int i = 0; i < inner; ++i) to[std::size_t(u * inner + i)] += own[i];
+        switch (inner) {  // loops of few steps are quick where the compiler knows how many
+            case 2: return add_lines<2>(from.data(), outer, middle, inner, to.data());
+            case 3: return add_lines<3>(from.data(), outer, middle, inner, to.data());
+            default: return add_lines<0>(from.data(), outer, middle, inner, to.data());
+        }
+    }
+
+    template <int Inner>
+    static void add_lines(const float *from, std::int64_t outer, int middle, int inner, float *to) {
+        const int n = Inner ? Inner : inner;
+        for (std::int64_t u = 0; u < outer; ++u, to += n)
+            for (int g = 0; g < middle; ++g, from += n)
+                for (int i = 0; i < n; ++i) to[i] += from[i];
     }
 
     float marginal(int group, float less) const {

@@ -1,5 +1,7 @@
 """NetworkForest: a slow twin that reads the rows for every answer, strengths, weights, and what a forest is for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from profiles import examples
-from tanager import Column, NaiveBayes, NetworkForest, Schema, SchemaMismatch, _kernels
+from tanager import Column, NaiveBayes, NetworkForest, OptionError, Schema, SchemaMismatch, _kernels
 from tanager.files import learn, open_table
+from tanager.learning.forest_learner import ForestSizes
 from tanager.learning.forest_plan import draw_plan, value_order
 from tanager.learning.forest_weights import LeftOutTerms, factor_weights
 from tanager.scoring.forest import CLIP, slots_of
@@ -375,3 +378,33 @@ def test_a_file_is_judged_by_folds_because_left_out_rows_are_flattered_by_weight
     assert (learned.left_out.n_folds, learned.left_out.n_rows) == (5, 60)
     assert learned.left_out.accuracy > 0.9
     assert learn(NaiveBayes(), open_table(path), "class").left_out.n_folds is None
+
+
+def columns_of(n, values, kind="categorical"):
+    """A schema of n columns alike."""
+    return Schema(tuple(Column(f"x{i}", kind, values=tuple(values)) for i in range(n)))
+
+
+def test_there_are_as_many_members_as_factors_allow():
+    sizes = ForestSizes(200, None, 5000, 0)
+    words, digits, few = columns_of(20, "abcdefghijkl"), columns_of(20, range(12)), columns_of(20, range(8))
+    assert sizes.members(words, 1) == 1000 // 20  # no bins to differ in
+    assert sizes.members(digits, 1) == 2000 // 20
+    assert sizes.members(few, 1) == 1000 // 20
+    assert sizes.members(columns_of(3, "ab"), 1) == 200
+    assert sizes.members(columns_of(64, "ab"), 1) == 1000 // 64
+    assert sizes.members(columns_of(65, "ab"), 1) == 60  # one sees 64 columns
+    assert sizes.members(words, 10_000_000) == 20
+    assert replace(sizes, max_factors=4000).members(words, 1) == 200
+    assert replace(sizes, max_factors=4).members(words, 1) == 1
+
+
+def test_max_factors_limits_what_is_drawn():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (60, 5)).astype(str), rng.integers(0, 2, 60)
+    model = NetworkForest(max_factors=15).fit(X, y)
+    assert len(model.forest_.groups) == 3
+    assert len(NetworkForest().fit(X, y).forest_.groups) == 200
+    for wrong in (0, 2.5, "all", None):
+        with pytest.raises(OptionError, match=r"max_factors=.*how many factors to draw at most, or \"auto\""):
+            NetworkForest(max_factors=wrong).fit(X, y)

@@ -12,10 +12,10 @@ from tanager.counts.block import Block
 from tanager.counts.estimates import Estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding.kinds import BinsOption
-from tanager.errors import OptionError, SchemaMismatch, check_whole
+from tanager.errors import OptionError, SchemaMismatch, check_whole, is_whole
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.forest_elsewhere import forest_elsewhere
-from tanager.learning.forest_learner import forest_here
+from tanager.learning.forest_learner import ForestSizes, forest_here
 from tanager.learning.part_scorer import kept_block
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forest import Forest, ForestScorer
@@ -36,8 +36,12 @@ class NetworkForest(CountsClassifier):
     Parameters
     ----------
     n_members : int, default=200
-        Networks. More are a little better and take longer. There are fewer with more than 20 columns (4,000 over their
-        number, at least 60), and with very many columns and classes.
+        Networks. More are a little better and take longer. There are fewer where factors would be more than
+        ``max_factors``, and with very many columns and classes.
+    max_factors : int or "auto", default="auto"
+        At most so many factors are drawn: networks times columns. *auto*: 2,000, or 1,000 where no column has an order
+        and more than eight values, as networks then have no bins to differ in. 4,000 are a little better with numbers
+        and take twice as long. With more than 64 columns there are at least 60 networks.
     validation_rows : int, default=5000
         At most so many rows are left out in turn to learn strengths and weights by.
     random_state : int or None, default=None
@@ -72,6 +76,7 @@ class NetworkForest(CountsClassifier):
     """
 
     n_members: int = 200
+    max_factors: int | str = "auto"
     validation_rows: int = 5000
     random_state: int | None = None
     smoothing: float | Estimate | None = None
@@ -94,6 +99,8 @@ class NetworkForest(CountsClassifier):
         if self.smoothing is not None:
             raise OptionError(f"smoothing={self.smoothing!r}: leave None. NetworkForest learns how strongly to smooth.")
         check_whole("n_members", self.n_members, 1)
+        if self.max_factors != "auto" and not is_whole(self.max_factors, 1):
+            raise OptionError(f'max_factors={self.max_factors!r}: give how many factors to draw at most, or "auto".')
         check_whole("validation_rows", self.validation_rows, 1)
         check_whole("random_state", self.random_state, 0, or_none=True)
 
@@ -101,7 +108,8 @@ class NetworkForest(CountsClassifier):
         return True
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        sizes = int(self.n_members), int(self.validation_rows), int(self.random_state or 0)
+        most = None if self.max_factors == "auto" else int(self.max_factors)
+        sizes = ForestSizes(int(self.n_members), most, int(self.validation_rows), int(self.random_state or 0))
         learned, elsewhere = (counts.schema, counts.class_counts, sizes), self.memory.elsewhere
         if elsewhere is not None:
             self._forest, self._tables = forest_elsewhere(*learned, elsewhere, counts, self.max_memory, self.n_threads)

@@ -86,7 +86,8 @@ def _forest(size: TableSize) -> float:
 def _network_forest(size: TableSize) -> float:
     m, n, k = size.n_rows, max(1, size.n_columns), size.n_classes
     judged = min(m, 5000)
-    members = min(200, max(60, 4000 // n), max(20, 40_000_000 // max(1, judged * k * n)))
+    factors = 2000 if size.n_numbers else 1000
+    members = min(200, max(60 if n > 64 else 1, factors // n), max(20, 40_000_000 // max(1, judged * k * n)))
     return 0.1 + members * min(n, 64) * (1e-4 + 4e-8 * m + 2e-8 * judged * k)
 
 

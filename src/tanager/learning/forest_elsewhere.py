@@ -16,7 +16,15 @@ from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
 from tanager.encoding import Schema
-from tanager.learning.forest_learner import STRENGTH_ROWS, DistinctRows, Learned, in_second_half, learn_forest, marks
+from tanager.learning.forest_learner import (
+    STRENGTH_ROWS,
+    DistinctRows,
+    ForestSizes,
+    Learned,
+    in_second_half,
+    learn_forest,
+    marks,
+)
 from tanager.learning.forest_plan import INFORMATION_ROWS, ForestPlan
 from tanager.learning.memory import RowsElsewhere
 from tanager.scoring.forest import CLIP, Forest, encoded
@@ -199,13 +207,13 @@ def _in_batches(plan: ForestPlan, n_classes: int, budget: float) -> Iterator[For
 def forest_elsewhere(
     schema: Schema,
     class_counts: np.ndarray,
-    sizes: tuple[int, int, int],
+    sizes: ForestSizes,
     elsewhere: RowsElsewhere,
     counts: JointCounts,
     max_memory: int | str | None,
     n_jobs: int,
 ) -> tuple[Forest, np.ndarray]:
-    """The forest for rows that are elsewhere, and its tables; ``sizes`` are members, rows to judge by, and the seed."""
-    source = RowsToReach(schema, elsewhere, counts, sizes[1], max_memory, n_jobs)
-    forest, used = learn_forest(schema, source, class_counts, *sizes)
+    """The forest for rows that are elsewhere, and its tables."""
+    source = RowsToReach(schema, elsewhere, counts, sizes.validation_rows, max_memory, n_jobs)
+    forest, used = learn_forest(schema, source, class_counts, sizes)
     return forest, source.tables(forest, used, len(class_counts))

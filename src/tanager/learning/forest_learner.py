@@ -12,15 +12,16 @@ from threadpoolctl import threadpool_limits
 from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.encoding import Schema
-from tanager.learning.forest_plan import ForestPlan, draw_plan, value_order
+from tanager.learning.forest_plan import MOST_COLUMNS, ForestPlan, draw_plan, is_ordered, value_order
 from tanager.learning.forest_weights import LeftOutTerms, factor_weights
 from tanager.scoring.forest import CLIP, Forest, encoded, log_prior
 
 _LEVELS = 17  # of back-off: the class, and up to sixteen parents
 STRENGTH_ROWS = 1000  # of each half, that strengths are learned by: a few numbers for each family need no more
 _MOST_TERMS = 40_000_000  # numbers that are held while weights are learned: 160 MB
-_MOST_FAMILIES = 4000  # before those of no weight are dropped: an answer is a look-up in each
-_FEW_MEMBERS, _FEWEST_MEMBERS = 60, 20  # but there are so many members, however many columns, or cells, there are
+_FACTORS, _FACTORS_OF_CATEGORIES = 2000, 1000  # before those of no weight are dropped
+_MANY_VALUES = 8  # more of them in an order can be joined to bins in many ways
+_FEW_MEMBERS, _FEWEST_MEMBERS = 60, 20  # but there are so many, where one sees some columns alone, or cells are many
 
 
 # Where to write strengths, and what is said about the judged rows of either half (see ``LeftOutTerms``).
@@ -90,11 +91,32 @@ class AllRows:
         kernel.learn(*learned, rows.half, STRENGTH_ROWS, n_judged, n_classes, *to, self.n_jobs)
 
 
-def forest_here(
-    schema: Schema, class_counts: np.ndarray, sizes: tuple[int, int, int], block: Block, n_jobs: int
-) -> Forest:
-    """The forest for these rows; ``sizes`` are members, rows to judge by, and the seed."""
-    return learn_forest(schema, AllRows(DistinctRows.of(block, schema), n_jobs), class_counts, *sizes)[0]
+@dataclass(frozen=True)
+class ForestSizes:
+    """How many members, factors (None: as many as the columns ask for) and rows to judge by; and the seed."""
+
+    n_members: int
+    max_factors: int | None
+    validation_rows: int
+    seed: int
+
+    def members(self, schema: Schema, cells: int) -> int:
+        """How many there are, where each has so many numbers to be weighed by."""
+        n_columns, most = len(schema.columns), self.max_factors
+        if most is None:
+            bins = any(is_ordered(column) and column.n_values > _MANY_VALUES for column in schema.columns)
+            most = _FACTORS if bins else _FACTORS_OF_CATEGORIES
+        fewest = _FEW_MEMBERS if n_columns > MOST_COLUMNS else 1
+        return min(
+            self.n_members,
+            max(fewest, most // max(1, n_columns)),
+            max(_FEWEST_MEMBERS, _MOST_TERMS // max(1, cells)),
+        )
+
+
+def forest_here(schema: Schema, class_counts: np.ndarray, sizes: ForestSizes, block: Block, n_jobs: int) -> Forest:
+    """The forest for these rows."""
+    return learn_forest(schema, AllRows(DistinctRows.of(block, schema), n_jobs), class_counts, sizes)[0]
 
 
 class SomeRows(Protocol):
@@ -114,21 +136,17 @@ class SomeRows(Protocol):
 
 
 def learn_forest(
-    schema: Schema, source: SomeRows, class_counts: np.ndarray, n_members: int, validation_rows: int, seed: int
+    schema: Schema, source: SomeRows, class_counts: np.ndarray, sizes: ForestSizes
 ) -> tuple[Forest, np.ndarray]:
     """The forest for these rows, and which of the families that were drawn are in it.
 
     Neither the order of rows nor weights in place of repeated rows change it.
     """
     n_classes, n_columns, rows = len(class_counts), len(schema.columns), source.rows
-    n_judged = [min(n, -(-validation_rows // 2)) for n in (rows.half, len(rows.labels) - rows.half)]
+    n_judged = [min(n, -(-sizes.validation_rows // 2)) for n in (rows.half, len(rows.labels) - rows.half)]
     cells = sum(n_judged) * n_classes * n_columns
-    n_members = min(
-        n_members,
-        max(_FEW_MEMBERS, _MOST_FAMILIES // max(1, n_columns)),
-        max(_FEWEST_MEMBERS, _MOST_TERMS // max(1, cells)),
-    )
-    plan = draw_plan(schema, rows.slots, rows.labels, rows.weights, n_classes, n_members, seed, source.masses)
+    n_members = sizes.members(schema, cells)
+    plan = draw_plan(schema, rows.slots, rows.labels, rows.weights, n_classes, n_members, sizes.seed, source.masses)
     if n_classes < 2 or cells == 0:
         plan = plan.part(np.zeros(0, dtype=np.int64))
     strengths = np.ones((len(plan.families), _LEVELS), dtype=np.float32)

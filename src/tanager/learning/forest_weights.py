@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tanager import _kernels
+from tanager.learning.bounded_search import Bends, smallest
 
 PENALTIES = (1.0, 0.1, 0.01, 0.001, 0.0001)  # on the way from equal weights to free ones
 _DOUBT = 0.5  # standard errors by which the best penalty must be better than a stronger one
@@ -101,11 +102,12 @@ class _LogLinear:
         return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x)) / n_members
 
     def fitted(
-        self, penalty: float, start: np.ndarray, centre: np.ndarray, halves: Sequence[LeftOutTerms]
-    ) -> np.ndarray:
-        """Weights of at least zero of the smallest loss over some rows, pulled towards the centre."""
-        from scipy.optimize import fmin_l_bfgs_b
+        self, penalty: float, start: np.ndarray, centre: np.ndarray, halves: Sequence[LeftOutTerms], bends: Bends
+    ) -> tuple[np.ndarray, Bends]:
+        """Weights of at least zero of the smallest loss over some rows, pulled towards the centre.
 
+        ``bends`` are those of the loss alone, as far as they are known; what is known then is returned.
+        """
         n = len(start) - 1
         strength = penalty * n
         slopes = np.empty(n + len(self.log_prior))
@@ -120,12 +122,8 @@ class _LogLinear:
                 slope[-1] += slopes[n:] @ self.log_prior
             return loss, slope
 
-        # The same as ``minimize``, which reads the bounds of every weight twice more: half of its own time.
-        bounds = [(0.0, None)] * len(start)
-        best, *_ = fmin_l_bfgs_b(
-            loss_and_slope, start, bounds=bounds, maxiter=_STEPS, factr=_GAIN / np.finfo(float).eps
-        )
-        return np.asarray(best)
+        best, bends = smallest(loss_and_slope, start, bends.stiffer(2 * strength), _STEPS, _GAIN)
+        return best, bends.stiffer(-2 * strength)
 
 
 def factor_weights(halves: tuple[LeftOutTerms, LeftOutTerms], log_prior: np.ndarray, n_members: int) -> FactorWeights:
@@ -145,8 +143,15 @@ def factor_weights(halves: tuple[LeftOutTerms, LeftOutTerms], log_prior: np.ndar
         return FactorWeights(centre[:-1], 1.0, None)
     path = [(centre, centre)]
     losses = [np.concatenate([model.losses(centre, half) for half in halves])]
+    bends = Bends(), Bends()
     for penalty in PENALTIES:
-        first, second = (model.fitted(penalty / 2, w, centre, [own]) for w, own in zip(path[-1], halves, strict=True))
+        (first, second), bends = zip(
+            *(
+                model.fitted(penalty / 2, w, centre, [own], bent)
+                for w, own, bent in zip(path[-1], halves, bends, strict=True)
+            ),
+            strict=True,
+        )
         path.append((first, second))
         losses.append(np.concatenate([model.losses(second, halves[0]), model.losses(first, halves[1])]))
         if losses[-1].sum() > losses[-2].sum():
@@ -155,7 +160,7 @@ def factor_weights(halves: tuple[LeftOutTerms, LeftOutTerms], log_prior: np.ndar
     if best == 0:
         return FactorWeights(centre[:-1], 1.0, None)
     start = (path[best][0] + path[best][1]) / 2
-    found = model.fitted(PENALTIES[best - 1], start, centre, halves)
+    found, _ = model.fitted(PENALTIES[best - 1], start, centre, halves, Bends())
     return FactorWeights(found[:-1], float(found[-1]), PENALTIES[best - 1])
 
 
