@@ -4,6 +4,8 @@ HYPOTHESIS_PROFILE=thorough takes more of them, and =search looks for new ones. 
 helpers that stand beside this file, and the experiments (``pythonpath`` in pyproject.toml).
 """
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -15,7 +17,7 @@ _COMMON = {
     "deadline": None,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
 }
-settings.register_profile("quick", derandomize=True, max_examples=6, **_COMMON)
+settings.register_profile("quick", derandomize=True, max_examples=4, **_COMMON)
 settings.register_profile("thorough", derandomize=True, max_examples=25, **_COMMON)
 settings.register_profile("search", database=None, max_examples=25, **_COMMON)
 settings.load_profile(PROFILE)
@@ -25,6 +27,13 @@ def pytest_configure(config):
     """Examples follow from the source of a test; with a seed given, no key for a database is made from it as well."""
     if PROFILE != "search":
         config.option.hypothesis_seed = config.option.hypothesis_seed or 0
+    gc.disable()  # thousands of tests are collected, and all of them stay
+
+
+def pytest_collection_finish():
+    """What was collected is not looked through again by each collection of garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)

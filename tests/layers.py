@@ -61,10 +61,18 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+TELLING = (ast.Import, ast.ImportFrom, ast.Attribute, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
 @cache
 def nodes(path: Path) -> list[ast.AST]:
-    """All that a file says, in the order of ``ast.walk``."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    """What a file says about names, in the order of ``ast.walk``; names that are only read are left out."""
+    everything = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [
+        node
+        for node in everything
+        if isinstance(node, TELLING) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    ]
 
 
 @cache
@@ -148,10 +156,16 @@ def own_names() -> dict[str, set[str]]:
     return names
 
 
-def _foreign(path: Path, own: dict[str, set[str]]) -> Iterator[tuple[str, bool]]:
+def names_elsewhere() -> dict[str, set[str]]:
+    """For each part the private names that only others have."""
+    own = own_names()
+    every = set().union(*own.values())
+    return {part: every - names for part, names in own.items()}
+
+
+def _foreign(path: Path, elsewhere: set[str]) -> Iterator[tuple[str, bool]]:
     """Private names of other parts that a file uses, and whether through self (so that it inherits them)."""
     part = part_of(path)
-    elsewhere = set().union(*(names for other, names in own.items() if other != part)) - own[part]
     for node in nodes(path):
         if isinstance(node, ast.Attribute) and node.attr in elsewhere:
             yield node.attr, _is_self(node.value)
@@ -163,8 +177,11 @@ def _foreign(path: Path, own: dict[str, set[str]]) -> Iterator[tuple[str, bool]]
 
 def private_uses(*, inherited: bool) -> dict[str, list[str]]:
     """For each file the private names of other parts that it uses: those it inherits, or all others."""
-    own = own_names()
-    found = {name_of(path): sorted({name for name, how in _foreign(path, own) if how == inherited}) for path in files()}
+    elsewhere = names_elsewhere()
+    found = {
+        name_of(path): sorted({name for name, how in _foreign(path, elsewhere[part_of(path)]) if how == inherited})
+        for path in files()
+    }
     return {path: names for path, names in found.items() if names}
 
 

@@ -2,7 +2,8 @@
 
 A new public classifier gets a line in INSTANCES: the common checks and the laws then hold it to what all others
 promise. Its first line is the one that checks over every classifier take, so it should be quick; further lines show
-options that change how it learns or answers.
+options that change how it learns or answers. Most checks take a third of the classifiers in a quick run: see ``spread``
+in profiles.py.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tanager
-from profiles import THOROUGH, later
+from profiles import THOROUGH
 from tanager import (
     A2DE,
     ANDE,
@@ -315,11 +316,6 @@ def _first_of_each() -> list[CountsClassifier]:
 
 PLAIN: list[CountsClassifier] = _first_of_each()
 ALL = PLAIN + WITH_OPTIONS
-
-
-def options_later() -> list[Any]:
-    """All of them, those with options in long runs only: for what hardly depends on options."""
-    return [*PLAIN, *later(*WITH_OPTIONS)]
 
 
 def small_table(n_rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from profiles import spread
 from registry import PLAIN, name_of
 from tanager import (
     AODE,
@@ -49,7 +50,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 SOME = pytest.mark.parametrize(
     "model", [NaiveBayes(), NaiveBayes(gaussian=True), TAN(), AODE(), KDB(), BestOf([NaiveBayes(), TAN()])], ids=name_of
 )
-EVERY = pytest.mark.parametrize("model", PLAIN, ids=name_of)
+EVERY = spread("model", PLAIN, ids=name_of)
 
 X = [["a", 1.5, "p"], ["b", 2.5, "q"], ["a", 3.5, "p"], ["b", 4.5, "q"]]
 TABLE = {"sky": ["a", "b", "a", "b"], "size": [1.5, 2.5, 3.5, 4.5], "wind": ["p", "q", "p", "q"]}

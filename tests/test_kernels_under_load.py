@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tanager
+from profiles import spread
 from tanager import _kernels
 from tanager.learning.counts_classifier import CountsClassifier
 
@@ -42,7 +43,7 @@ def test_the_sanitized_extension_is_the_one_in_use():
 
 
 @pytest.mark.parametrize("unseen", ["ignore", "smooth"])
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@spread("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_answers_are_probabilities_whatever_the_door(kind, unseen):
     X, y, weights = rows(300)
     model = make(kind, unseen=unseen, n_jobs=2).fit(X[:200], y[:200], sample_weight=weights[:200])

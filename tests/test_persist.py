@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import tanager
-from profiles import examples
+from profiles import examples, spread
 from registry import ALL, PLAIN, name_of, small_table
 from tanager import (
     AODE,
@@ -41,8 +41,8 @@ from tanager import (
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.plain import to_plain
 
-every = pytest.mark.parametrize("model", PLAIN, ids=name_of)
-every_option = pytest.mark.parametrize("model", ALL, ids=name_of)
+every = spread("model", PLAIN, ids=name_of)
+every_option = spread("model", ALL, ids=name_of)
 
 
 def again(model: CountsClassifier) -> CountsClassifier:
@@ -56,7 +56,7 @@ def as_rows(X: np.ndarray) -> list[dict[str, Any]]:
 # --- the same answers --------------------------------------------------------------------------------------------
 
 
-@every_option
+@pytest.mark.parametrize("model", ALL, ids=name_of)
 def test_a_saved_model_answers_and_learns_the_same(model: CountsClassifier, tmp_path: Path) -> None:
     X, y = small_table()
     fitted = clone(model).fit(X[:60], y[:60])

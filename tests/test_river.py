@@ -15,6 +15,7 @@ import pandas as pd
 from river import checks, compose, evaluate, metrics, preprocessing
 from sklearn.base import clone
 
+from profiles import spread
 from registry import PLAIN, name_of
 from tanager import AODE, FANC, TAN, DataError, NaiveBayes, OptionError
 from tanager.river import RiverClassifier
@@ -63,7 +64,7 @@ def stream(n_rows: int = 120, seed: int = 0) -> list[tuple[dict[str, Any], str]]
     return rows
 
 
-@pytest.mark.parametrize("instance", PLAIN, ids=name_of)
+@spread("instance", PLAIN, ids=name_of)
 def test_every_classifier_is_evaluated_progressively(instance: Any) -> None:
     model = RiverClassifier(clone(instance).set_params(warm_up=40))
     accuracy, loss = evaluate.progressive_val_score(stream(60), model, metrics.Accuracy() + metrics.CrossEntropy())

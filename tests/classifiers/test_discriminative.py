@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
-from profiles import later
+from profiles import later, spread
 from registry import name_of, small_table
 from strategies import tables
 from tanager import BAN, FAN, TAN, NaiveBayes, evaluate, files, load, persist
@@ -33,7 +33,7 @@ MODELS = [
     TAN(fit_by="factor_weights", smoothing=0.5),
 ]
 every_way = pytest.mark.parametrize("fit_by", WAYS)
-every_model = pytest.mark.parametrize("model", MODELS, ids=name_of)
+every_model = spread("model", MODELS, ids=name_of)
 
 
 def fresh(model, **options):

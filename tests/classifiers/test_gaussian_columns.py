@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import density_twin
 import oracle
-from profiles import examples
+from profiles import examples, spread
 from tanager import (
     AODE,
     FAN,
@@ -231,7 +231,7 @@ MODELS = {
     "tc": TC(gaussian=["x1"]),
     "collection": Collection(_chain(4), gaussian=True),
 }
-every_model = pytest.mark.parametrize("name", MODELS)
+every_model = spread("name", list(MODELS))
 
 
 def made(name, **options):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tanager
+from profiles import spread
 from registry import COUNTING
 from tanager import Decay, NaiveBayes, Recut, Window
 from tanager.encoding.bins import find_cuts
@@ -164,7 +165,7 @@ def test_a_given_schema_does_not_move():
     assert model.encoder_.schema == schema.close()
 
 
-@pytest.mark.parametrize("cls", COUNTING)
+@spread("cls", COUNTING)
 @pytest.mark.parametrize("options", [{}, {"window": 150}])
 def test_every_classifier_goes_on_after_cut_points_have_moved(cls, options):
     X, y = drifting(m=400, n_columns=4)

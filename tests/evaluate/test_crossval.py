@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
 
-from registry import ALL, name_of, options_later, small_table
+from profiles import spread
+from registry import ALL, name_of, small_table
 from tanager import A2DE, AODE, KDB, SPC, TAN, TBMATAN, BestOf, DataError, NaiveBayes, OptionError
 from tanager.evaluate import TimeLimit, cross_validate, cross_validate_all, fold_runner, holdout, leave_one_out, run
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
@@ -73,7 +74,7 @@ def test_a_holdout_has_its_share_of_every_class(labels, share):
 # --- honesty -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ALL, ids=name_of)
+@spread("model", ALL, ids=name_of)
 def test_shared_counts_answer_as_a_fit_on_the_learned_rows_does(model):
     """The slow way: fit on the rows of the other folds, ask about these."""
     X, y = small_table(90)
@@ -174,7 +175,7 @@ def test_what_so_far_raises_ends_the_evaluation():
         cross_validate({"nb": NaiveBayes()}, *text_table(), n_jobs=1, so_far=stop)
 
 
-@pytest.mark.parametrize("model", options_later(), ids=name_of)
+@spread("model", ALL, ids=name_of)
 def test_leave_one_out_equals_learning_the_other_rows(model):
     """Kinds, cuts, structure and strengths are those of all rows; everything else is learned again for every row."""
     if getattr(model, "missing", None) == "marginal":

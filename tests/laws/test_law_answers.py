@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from profiles import examples, later
+from profiles import examples, later, spread
 from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, HNB, KDB, SPC, SPODE, TAN, TC, Column, NaiveBayes, Schema
@@ -15,7 +15,7 @@ from tanager.scoring.forms import StagedSum
 from tanager.scoring.view import View
 from view_calls import score
 
-every = pytest.mark.parametrize("name", NAMES)
+every = spread("name", NAMES)
 FEW = examples(8)
 
 

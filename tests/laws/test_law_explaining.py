@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from profiles import examples
+from profiles import examples, spread
 from registry import NAMES, STREAMING, WITH_OPTIONS, make, name_of, small_table
 from strategies import tables
 from tanager import load
 from tanager.errors import DataError
 
-every = pytest.mark.parametrize("name", NAMES)
+every = spread("name", NAMES)
 FEW = examples(8)
 
 
@@ -102,7 +102,7 @@ def test_a_contrast_is_the_difference_of_two_logs(name, table):
         close(ours.log_odds[:, 0], joint[:, 0] - joint[:, -1])
 
 
-@pytest.mark.parametrize("model", WITH_OPTIONS, ids=name_of)
+@spread("model", WITH_OPTIONS, ids=name_of)
 def test_with_every_option_contributions_are_those_of_single_rows(model):
     X, y = small_table()
     model.fit(X, y)

@@ -6,14 +6,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from profiles import examples
+from profiles import examples, spread
 from registry import NAMES, make
 from strategies import cuts, tables
 from tanager import A2DE, AODE, FANC, KDB, NaiveBayes
 from tanager.errors import DataError, SchemaMismatch
 
 FEW = examples(8)
-every = pytest.mark.parametrize("name", NAMES)
+every = spread("name", NAMES)
 
 
 def same(a, b):

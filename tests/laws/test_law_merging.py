@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from profiles import examples
-from registry import NAMES, make, name_of, options_later, small_table
+from registry import ALL, NAMES, make, name_of, small_table
 from strategies import tables
 from tanager import AODE, KDB, TAN, NaiveBayes, SchemaMismatch, load
 
@@ -70,7 +70,7 @@ def test_gaussian_moments_are_merged_by_name():
     np.testing.assert_allclose(merged.predict_proba(rows), whole.predict_proba(rows), rtol=1e-9)
 
 
-@pytest.mark.parametrize("model", options_later(), ids=name_of)
+@pytest.mark.parametrize("model", ALL, ids=name_of)
 def test_a_merged_model_goes_on_learning(model):
     X, y = small_table(60)
     schema = clone(model).fit(X, y).encoder_.schema

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tanager
+from profiles import spread
 from registry import INSTANCES
 from tanager import AODE, KDB, TAN, NaiveBayes
 from tanager.errors import TanagerError
@@ -165,7 +166,7 @@ def test_answers_while_others_learn_are_answers_of_some_moment(make):
     np.testing.assert_array_equal(model.predict_proba(asked), moments[-1])
 
 
-@pytest.mark.parametrize("name", INSTANCES)
+@spread("name", sorted(INSTANCES))
 def test_threads_that_ask_get_the_answers_that_one_would_get(name):
     """Whatever is derived by the first answers: threads begin at once, with batches of all sizes."""
     X, y = table(120, seed=2)

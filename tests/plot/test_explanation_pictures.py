@@ -71,17 +71,16 @@ def test_pictures_are_written_in_every_format_and_are_the_same_every_time(tmp_pa
     X, y = wide(5)
     model = TAN().fit(X, y)
     told, measured = model.explain(X), importance(model, X, y)
-    for extension in ("png", "svg", "pdf"):
-        for name, draw in (
-            ("row", told[0].plot),
-            ("rows", told.plot),
-            ("importance", measured.plot),
-            ("nomogram", nomogram(model, row_of(X, 0)).plot),
-        ):
-            files = [tmp_path / f"{name}-{time}.{extension}" for time in (1, 2)]
-            for file in files:
-                draw(file)
-            assert files[0].read_bytes() == files[1].read_bytes()
+    for name, draw in (
+        ("row.png", told[0].plot),
+        ("rows.svg", told.plot),
+        ("importance.pdf", measured.plot),
+        ("nomogram.svg", nomogram(model, row_of(X, 0)).plot),
+    ):
+        files = [tmp_path / f"{time}-{name}" for time in (1, 2)]
+        for file in files:
+            draw(file)
+        assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_what_is_impossible_is_drawn_to_the_edge():
