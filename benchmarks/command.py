@@ -9,8 +9,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import tanager
 from benchmarks.harness import Line, seconds
 
 TANAGER = str(Path(sys.executable).with_name("tanager"))
@@ -26,12 +28,13 @@ def best_of(rounds: int, *words: str) -> float:
     return min(times)
 
 
-def processor_seconds(rounds: int, *words: str, fails: bool = False) -> float:
-    """Seconds of the processor, user and system, best of several runs."""
+def processor_seconds(rounds: int, *words: str, fails: bool = False, source: str | None = None) -> float:
+    """Seconds of the processor, user and system, best of several runs; ``source`` is the src folder of a checkout."""
     times = []
+    env = os.environ | ({} if source is None else {"PYTHONPATH": source})
     for _ in range(rounds):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([TANAGER, *words], capture_output=True, check=not fails)
+        subprocess.run([TANAGER, *words], capture_output=True, check=not fails, env=env)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(times)
@@ -44,19 +47,53 @@ def small_file(folder: str) -> str:
     return str(path)
 
 
+@dataclass(frozen=True)
+class Common:
+    """A common command on a small file: what it is called here, its words, and its bar in seconds."""
+
+    what: str
+    words: list[str]
+    bar: float = 1.0
+    fails: bool = False
+
+
+def common_commands(folder: str) -> list[Common]:
+    """Ten of them; the first writes the model that others read."""
+    data, model, out = small_file(folder), str(Path(folder, "small.tanager")), str(Path(folder, "out.csv"))
+    row = '{"a": 3, "b": "x"}'
+    return [
+        Common("fit small.csv", ["fit", data, "-o", model]),
+        Common("fit small.csv --target clas", ["fit", data, "--target", "clas"], 0.3, fails=True),
+        Common("predict MODEL small.csv", ["predict", model, data, "-o", out]),
+        Common("show MODEL", ["show", model]),
+        Common("explain MODEL ROW", ["explain", model, row]),
+        Common("schema small.csv", ["schema", data]),
+        Common("update MODEL small.csv", ["update", model, data]),
+        Common("datasets", ["datasets"]),
+        Common("prequential small.csv", ["prequential", data, "--model", "nb"]),
+        Common("compare small.csv, nb and tan", ["compare", data, "--models", "nb,tan", "--jobs", "1"], 2.0),
+    ]
+
+
 def starting() -> Iterator[Line]:
     """What the commonest commands take on a small file, which is what they take to start."""
     with tempfile.TemporaryDirectory() as folder:
-        data, model = small_file(folder), str(Path(folder, "small.tanager"))
-        for words, bar, fails in (
-            (["fit", data, "-o", model], 1.0, False),
-            (["fit", data, "--target", "clas"], 0.3, True),
-            (["predict", model, data, "-o", str(Path(folder, "out.csv"))], 1.0, False),
-            (["show", model], 1.0, False),
-        ):
-            spent = processor_seconds(5, *words, fails=fails)
-            shown = "fit --target clas" if fails else f"{words[0]} small.csv"
-            yield Line(f"tanager {shown}: seconds / {bar:g}", seconds(spent), spent / bar, 1.0)
+        for command in common_commands(folder):
+            spent = processor_seconds(5, *command.words, fails=command.fails)
+            yield Line(f"tanager {command.what}: seconds / {command.bar:g}", seconds(spent), spent / command.bar, 1.0)
+
+
+def before_and_after(source: str) -> None:
+    """Processor seconds of the same commands by another checkout, whose src folder is given, and by this one."""
+    ways = {"before": source, "now": str(Path(tanager.__file__).parent.parent)}
+    print(f"load {os.getloadavg()[0]:.1f}\n{'tanager ...':<32}{'before':>10}{'now':>10}")
+    with tempfile.TemporaryDirectory() as old, tempfile.TemporaryDirectory() as new:
+        for pair in zip(common_commands(old), common_commands(new), strict=True):
+            spent = [
+                processor_seconds(3, *command.words, fails=command.fails, source=path)
+                for command, path in zip(pair, ways.values(), strict=True)
+            ]
+            print(f"{pair[0].what:<32}" + "".join(f"{seconds(own):>10}" for own in spent), flush=True)
 
 
 def lines() -> Iterator[Line]:
@@ -70,3 +107,7 @@ def lines() -> Iterator[Line]:
         return
     spent = best_of(2, "compare", str(data), "--target", "class")
     yield Line("tanager compare kr-vs-kp.csv, all models: seconds / 15", seconds(spent), spent / 15, 1.0)
+
+
+if __name__ == "__main__":
+    before_and_after(sys.argv[1])

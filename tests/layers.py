@@ -18,6 +18,7 @@ LAYERS = [
         "saved",
         "writing",
         "progress",
+        "stages",
         "shortcuts",
         "docstrings",
         "estimator",

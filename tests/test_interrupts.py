@@ -6,7 +6,20 @@ import threading
 import numpy as np
 import pytest
 
-from tanager import A2DE, AODE, HalfLives, NaiveBayes
+from tanager import (
+    A2DE,
+    ANDE,
+    AODE,
+    LBR,
+    TAN,
+    GeneralNetwork,
+    HalfLives,
+    NaiveBayes,
+    NBTree,
+    NetworkForest,
+    _kernels,
+)
+from tanager.counts.joint import JointCounts
 from tanager.errors import Interrupted
 from tanager.evaluate import cross_validate, prequential
 
@@ -74,6 +87,68 @@ def test_a_kernel_on_another_thread_ends_undisturbed():
     work.start()
     work.join()
     np.testing.assert_array_equal(answers[0], model.predict_proba(codes))
+
+
+def test_counting_row_by_row_that_is_interrupted_has_counted_nothing(signal_soon):
+    """Tables with more cells than there are rows are counted row by row, straight into the store."""
+    codes, labels = table(40_000, 10, 12)
+    known = ANDE(n=3).fit(codes[:2000], labels[:2000]).counts_
+    blanks = [JointCounts(known.schema, known.classes, order=known.order, families=known.families)] * 2
+    whole = blanks[0].copy().update(codes, labels.astype(np.uint16))
+
+    def count_again_and_again():
+        for _ in range(100):  # long enough on any machine
+            blanks.append(blanks[0].copy())
+            del blanks[1]
+            blanks[1].update(codes, labels.astype(np.uint16))
+
+    signal_soon()
+    with pytest.raises(Heard):
+        count_again_and_again()
+    assert blanks[-1] in (blanks[0], whole)
+
+
+def checks_of(work):
+    before = _kernels.interrupt_checks()
+    work()
+    return _kernels.interrupt_checks() - before
+
+
+LONG_WORK = {
+    "counting": lambda X, y: AODE().fit(X, y),
+    "triples": lambda X, y: A2DE().fit(X, y),
+    "families": lambda X, y: ANDE(n=3).fit(X, y),
+    "answers": lambda X, y: AODE().fit(X[:50], y[:50]).predict_proba(X),
+    "leave-one-out": lambda X, y: TAN().fit(X, y).leave_one_out(X, y),
+    "networks": lambda X, y: GeneralNetwork().fit(X, y),
+    "forest": lambda X, y: NetworkForest(n_members=20).fit(X, y).predict(X[:1]),
+    "trees": lambda X, y: NBTree().fit(X, y).predict(X[:1]),
+    "rules": lambda X, y: LBR().fit(X[:200], y[:200]).predict(X[:50]),
+}
+
+
+@pytest.mark.parametrize("work", LONG_WORK.values(), ids=LONG_WORK)
+def test_kernels_look_for_signals_all_the_time(work):
+    """The clock decides how often Python is asked; how often kernels look is a matter of the work alone."""
+    X, y = table(3000, 12, 5)
+    assert checks_of(lambda: work(X, y)) >= 10
+
+
+def test_a_stream_goes_through_the_kernel_in_parts(monkeypatch):
+    from tanager.learning import stream
+    from tanager.scoring.view import View
+
+    X, y = table(3000, 8)
+    whole = AODE().test_then_train(X, y)
+    lengths, run = [], View.stream
+    monkeypatch.setattr(
+        View,
+        "stream",
+        lambda self, block, *more, **options: lengths.append(len(block)) or run(self, block, *more, **options),
+    )
+    monkeypatch.setattr(stream, "WORK_AT_ONCE", 64 * (8**2 * 3 + 200))
+    np.testing.assert_array_equal(AODE().test_then_train(X, y), whole)
+    assert max(lengths) == 64
 
 
 def interrupt_at(step):

@@ -8,6 +8,7 @@
 #include "count_bits.hpp"
 #include "count_increments.hpp"
 #include "count_merge.hpp"
+#include "interrupt.hpp"
 #include "threads.hpp"
 
 namespace tanager {
@@ -64,7 +65,7 @@ class Worker {
 };
 
 template <class Cell>
-Needed count_blocks(const Batch &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
+Needed count_blocks(const Batch &rows, const Store &store, double sign, std::size_t n_jobs, Method method, bool fresh) {
     const auto n_rows = std::size_t(rows.n_rows());
     const std::size_t n_workers = std::clamp<std::size_t>(n_rows / kRowsPerThread, 1, n_jobs);
     const CountingPlan plan(store, rows, method, sign, n_workers);
@@ -82,6 +83,7 @@ Needed count_blocks(const Batch &rows, const Store &store, double sign, std::siz
     if (needed[0].exceeded) return needed[0];
     for (std::size_t t = 1; t < n_workers; ++t)
         for (std::size_t k = 0; k < plan.n_cells; ++k) cells[0][k] += cells[t][k];
+    const Undisturbed undisturbed(!fresh);  // what was counted before could not be told apart
     add_to_store(plan, cells[0]);
     return needed[0];
 }
@@ -131,10 +133,26 @@ bool is_empty(const Store &store) {
     return store.classes == nullptr && store.pairs == nullptr && store.triples.empty() && store.families.empty();
 }
 
+bool has_counted(const Store &store) {
+    return store.classes == nullptr ||
+           std::any_of(store.classes, store.classes + store.k, [](double x) { return x != 0; });
+}
+
+// Zeros in all cells. Cells that are zero are read alone: of a large table, many have never been written.
+void clear(const Store &store) {
+    each_table(store, [](double *cells, std::int64_t n) {
+        for (std::int64_t cell = 0; cell < n; ++cell)
+            if (cells[cell] != 0) cells[cell] = 0;
+    });
+    for (const Family &family : store.families)
+        if (family.sparse) family.sparse->drop_empty();
+}
+
 // More rows than a worker's cells can hold: look at all of them first, then count them in parts.
 Needed count_in_parts(const Batch &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
     Needed needed(store);
     check_rows(rows, needed);
+    const Undisturbed undisturbed;  // parts that were counted already would stay
     for (std::int64_t begin = 0; begin < rows.n_rows() && !needed.exceeded; begin += kMostRows)
         count(rows.from(begin, std::min(kMostRows, rows.n_rows() - begin)), store, sign, n_jobs, method);
     return needed;
@@ -146,11 +164,18 @@ Needed count(const Batch &rows, const Store &store, double sign, std::size_t n_j
     if (rows.n_rows() > kMostRows) return count_in_parts(rows, store, sign, n_jobs, method);
     Store blocked = store, by_row;
     split(rows, method, blocked, by_row);
+    const bool fresh = !has_counted(store);
     Needed needed(store);
-    if (is_empty(blocked)) check_rows(rows, needed);
-    else if (rows.weights) needed = count_blocks<double>(rows, blocked, sign, n_jobs, method);
-    else needed = count_blocks<std::uint32_t>(rows, blocked, sign, n_jobs, method);
-    if (!needed.exceeded && !is_empty(by_row)) add_rows(rows, by_row, sign);
+    try {
+        if (is_empty(blocked)) check_rows(rows, needed);
+        else if (rows.weights) needed = count_blocks<double>(rows, blocked, sign, n_jobs, method, fresh);
+        else needed = count_blocks<std::uint32_t>(rows, blocked, sign, n_jobs, method, fresh);
+        const Undisturbed undisturbed(!fresh);
+        if (!needed.exceeded && !is_empty(by_row)) add_rows(rows, by_row, sign);
+    } catch (...) {
+        if (fresh) clear(store);
+        throw;
+    }
     return needed;
 }
 

@@ -1,4 +1,5 @@
 #include "count_bits.hpp"
+#include "interrupt.hpp"
 
 #include <algorithm>
 
@@ -178,6 +179,7 @@ void BitCounter::add_value_pairs(const PairTable &table, std::size_t n_vectors, 
     std::uint32_t tile[kTile * kTile];
     const std::size_t n = value_xs_.size();
     for (std::size_t x = 0; x < n; x += kTile) {
+        check_interrupt();
         pick(value_xs_, x, xs);
         // Ranges move right and end earlier as x grows, so the first covers the tile's others.
         for (std::size_t y = table.values_from(x); y < table.values_to(x); y += kTile) {
@@ -212,6 +214,7 @@ void BitCounter::add_missing_pairs(const PairTable &table, std::size_t n_vectors
         };
         pick(missing_ys_, m, ys);
         for (std::size_t x = 0; x < n && first < table.limit[table.owner[x]]; x += kTile) {
+            if (x % 64 == 0) check_interrupt();
             pick(value_xs_, x, xs);
             bits_.tile(xs, ys, n_vectors, tile);
             for (std::size_t a = 0; a < std::min(kTile, n - x); ++a)

@@ -1,5 +1,7 @@
 #include "count_merge.hpp"
 
+#include "interrupt.hpp"
+
 namespace tanager {
 
 namespace {
@@ -61,8 +63,10 @@ class BitPairs {
             outer_.push_back((table.anchored ? store_slot(plan, table.anchor, u) : 0) * plan.n_classes);
     }
     void add(double sign) {
-        for (std::size_t p = 0; p < members_.size(); ++p)
+        for (std::size_t p = 0; p < members_.size(); ++p) {
+            check_interrupt();
             for (std::size_t q = p + 1; q < table_.limit[p]; ++q) add_pair(members_[p], members_[q], sign);
+        }
     }
 
   private:
@@ -202,6 +206,7 @@ void add_to_store(const CountingPlan &plan, const std::vector<Cell> &cells) {
     std::vector<double> counts;
     for (const PairTable &table : plan.tables) {
         for (const auto &[i, j, block] : table.increments) {
+            check_interrupt();
             counts.resize(block.cells);
             for (std::size_t cell = 0; cell < block.cells; ++cell)
                 counts[cell] = sum_of_copies(cells.data(), block, cell);

@@ -1,6 +1,7 @@
 // Counting row by row, straight into the store: nothing to set up and nothing to merge, so the best way when rows are
 // few next to the cells of the tables. It is also the plain statement of what the faster ways must give.
 #include "count.hpp"
+#include "interrupt.hpp"
 #include "slots.hpp"
 
 namespace tanager {
@@ -12,6 +13,7 @@ Needed::Needed(const Layout &layout) : sizes(layout.n_values.begin(), layout.n_v
 void check_rows(const Batch &rows, Needed &needed) {
     const std::size_t n = needed.sizes.size() - 1;
     for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+        check_interrupt(r);
         if (!rows.has_label(r)) continue;
         needed.see(n, rows.labels.at(r) + 1);
         for (std::size_t i = 0; i < n; ++i) {
@@ -40,6 +42,7 @@ void add_families(const Batch &rows, const Store &store, double sign) {
     columns.resize(n * m);
     std::size_t at = 0;
     for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+        check_interrupt(r);
         if (!rows.has_label(r)) continue;
         slots.read(rows.codes, r, slot.data());
         for (std::size_t i = 0; i < n; ++i) columns[i * m + at] = slot[i];
@@ -51,6 +54,7 @@ void add_families(const Batch &rows, const Store &store, double sign) {
     std::vector<int> made;
     for (const Family &f : store.families) {
         if (f.sparse) continue;  // its contexts are looked up row by row, above
+        check_interrupt();
         const std::vector<int> first(f.attributes.begin(), f.attributes.end() - 1);
         // The steps of all attributes but the last hold how many slots the last has; that is put in at the end.
         const std::int64_t inner = std::int64_t(store.n_slots[f.attributes.back()]);
@@ -92,6 +96,7 @@ void add_triples(const Batch &rows, const Store &store, double sign) {
         const std::size_t m = labels.size();
         anchored.resize(m);
         for (const Triples &t : store.triples) {
+            check_interrupt();
             for (std::size_t r = 0; r < m; ++r)
                 anchored[r] = triple_cells(store, t, &slot[r * n], labels[r], &cell[r * n]);
             for (int i = t.first; i < store.n; ++i)
@@ -116,6 +121,7 @@ void add_rows(const Batch &rows, Store &store, double sign) {
     std::vector<std::int64_t> cell(store.n);
     const bool more = store.classes || store.pairs;
     for (std::int64_t r = 0; r < rows.n_rows() && more; ++r) {
+        check_interrupt(r);
         if (!rows.has_label(r)) continue;
         slots.read(rows.codes, r, slot.data());
         learn_row(store, slot.data(), rows.labels.at(r), sign * rows.weights[r], cell.data());

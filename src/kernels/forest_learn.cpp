@@ -4,6 +4,7 @@
 #include "factor_loss.hpp"
 #include "forest_levels.hpp"
 #include "interrupt.hpp"
+#include "work_done.hpp"
 
 namespace tanager::forest {
 
@@ -251,16 +252,17 @@ void learn_families(const Plan &plan, const Rows &rows, const Halves &halves, co
     for (std::size_t r = 0; rows.weights && r < ones.size(); ++r) ones[r] = std::min(1.0f, rows.weights[r]);
     Rows single = rows;
     single.weights = ones.data();
+    const WorkDone work(std::int64_t(plan.families.size()));
     each_member(plan, n_jobs, [&] {
         return [&, groups = Groups(), half = std::vector<Levels>(2), all = Levels(),
                 learner = StrengthLearner(rows, bounds),
                 logs = LeftOutLogs(c)](std::size_t first, std::size_t last) mutable {
             group_rows(plan, first, last, rows, 0, rows.n_rows, groups);
             for (std::size_t f = first; f < last; ++f) {
-                check_interrupt();
                 const Family &family = plan.families[f];
                 float own[2][depth];
                 for (int h = 0; h < 2; ++h) {
+                    check_interrupt();
                     half[std::size_t(h)].count(family, rows, groups, firsts[h], firsts[h + 1]);
                     learner.learn(family, half[std::size_t(h)], groups, firsts[h], firsts[h] + halves.few[h], own[h]);
                 }
@@ -270,11 +272,13 @@ void learn_families(const Plan &plan, const Rows &rows, const Halves &halves, co
                 for (int h = 0; h < 2; ++h) {
                     std::int8_t *to = terms[h] + std::int64_t(f) * FactorTerms::sides(c) * block;
                     for (std::int64_t r = 0; r < halves.judged[h]; r += block, to += line) {
+                        check_interrupt();
                         const int n = int(std::min<std::int64_t>(block, halves.judged[h] - r));
                         logs.of(family, all, own[1 - h], single, groups, firsts[h] + r, n, bounds.clip);
                         logs.in_steps(n, 127.0f / bounds.clip, to);
                     }
                 }
+                WorkDone::one_more();
             }
         };
     });

@@ -31,9 +31,13 @@ class Call {
         static thread_local Call *call = nullptr;
         return call;
     }
+    // How often check_interrupt() was called on the thread that asks; for tests, which do not look at the clock.
+    static inline std::int64_t n_checks = 0;
+
     // On the thread that was called: asks, unless that was only just done.
     void ask() {
         if (ask_ == nullptr) return;
+        ++n_checks;
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < interval) return;
         last_ = now;
@@ -67,6 +71,27 @@ class Helper {
         static thread_local const Call *call = nullptr;
         return call;
     }
+};
+
+// While this lives, check_interrupt() does nothing: for work that changes what Python sees, where that cannot be
+// undone.
+class Undisturbed {
+  public:
+    explicit Undisturbed(bool undisturbed = true) : call_(Call::current()), other_(Helper::current()) {
+        if (!undisturbed) return;
+        Call::current() = nullptr;
+        Helper::current() = nullptr;
+    }
+    ~Undisturbed() {
+        Call::current() = call_;
+        Helper::current() = other_;
+    }
+    Undisturbed(const Undisturbed &) = delete;
+    Undisturbed &operator=(const Undisturbed &) = delete;
+
+  private:
+    Call *call_;
+    const Call *other_;
 };
 
 inline void check_interrupt() {

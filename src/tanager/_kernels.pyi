@@ -38,6 +38,12 @@ def count(
 def pair_sums(pairs: _Floats, offsets: _Integers, n_values: _Integers) -> _Floats:
     """(n, n, 8): M, S_ijy, S_iy, S_jy, S_y, S_ij, S_i, S_j of each pair over rows with both present."""
 
+def interrupt_checks() -> int:
+    """How often kernels in the main thread have looked whether the user wants to stop."""
+
+def watch(callable: Callable[[int, int], object] | None) -> None:
+    """Call this, some times a second, with what is done and what is to do in long calls of the main thread."""
+
 def cpu_features() -> list[str]:
     """The instruction sets of this processor that the kernels look for."""
 

@@ -31,7 +31,10 @@ class Display(Protocol):
 
 
 class ProgressReport(AbstractContextManager["ProgressReport"]):
-    """Says on stderr how far long work is; ``rows`` and ``parts`` are what functions call with their progress.
+    """Says on stderr how far long work is.
+
+    ``rows`` and ``parts`` are what functions call with their progress, and ``stage`` is what listens to
+    ``tanager.stages``.
 
     Parameters
     ----------
@@ -66,6 +69,7 @@ class ProgressReport(AbstractContextManager["ProgressReport"]):
     ) -> None:
         self.text, self._forecast, self._clock = text, forecast, clock
         self._start = clock()
+        self._stage, self._stage_start, self._stage_goes_on = "", self._start, False
         self._display = _display(text, console, clock, self._start)
 
     def __exit__(self, *_error: object) -> None:
@@ -82,6 +86,20 @@ class ProgressReport(AbstractContextManager["ProgressReport"]):
         passed, left = (self._clock() - self._start, None) if self._forecast is None else self._forecast()
         fraction = done / total if left is None else passed / max(passed + left, 1e-9)
         self._show(fraction, passed, f"{done:,} of {total:,} folds{_percent(fraction)}", left, what)
+
+    def stage(self, what: str, done: int, total: int | None) -> None:
+        """A stage of the work after the last row; of stages inside a stage whose end is known nothing is shown."""
+        if what != self._stage:
+            if self._stage_goes_on:
+                return
+            self._stage, self._stage_start = what, self._clock()
+        self._stage_goes_on = total is not None and done < total
+        if total is None:
+            self._display.show(None, what, None)
+            return
+        passed, fraction = self._clock() - self._stage_start, done / max(total, 1)
+        rate = f", {done / passed:,.3g}/s" if done and passed > 0 else ""
+        self._show(fraction, passed, f"{what}, {done:,} of {total:,}{rate}")
 
     def _show(
         self, fraction: float | None, passed: float, text: str, left: float | None = None, what: str = ""

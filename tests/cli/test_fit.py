@@ -23,6 +23,7 @@ def test_a_first_fit_says_what_was_decided_and_how_well_it_answers(run, iris):
         done.out
         == """\
 iris.csv: 150 rows, 4 columns, 3 classes in 'class'
+Rows are sorted by class. Shuffle them before they are learned as a stream (tanager prequential).
 
 class       rows  share
 setosa        50  33.3%

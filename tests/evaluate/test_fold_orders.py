@@ -105,6 +105,22 @@ def test_a_file_sorted_by_its_class_is_called_that():
     assert row_order(runs_of(np.tile(np.repeat([0, 1, 2], 100), 3))).kind == "class"
 
 
+@pytest.mark.parametrize("labels", [[0, 1], [0, 1, 0, 1, 1, 0], [0] * 50, [0, 0, 0, 1, 1]])
+def test_of_few_rows_nobody_can_say_whether_they_are_sorted(labels):
+    assert row_order(runs_of(np.array(labels))).kind == "none"
+
+
+@pytest.mark.parametrize("fold_order", ["random", "blocked"])
+def test_rows_sorted_by_class_are_told_in_other_words_than_rows_in_the_order_of_time(fold_order):
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.integers(0, 3, 300))
+    X = {"a": (y + rng.integers(0, 2, 300)).astype(str), "day": rng.permutation(300)}
+    results = cross_validate({"nb": NaiveBayes()}, X, y, timing=False, fold_order=fold_order)
+    assert results.notes[0].startswith("data: rows are sorted by class: random folds and leave-one-out are right")
+    by_time = cross_validate({"nb": NaiveBayes()}, X | {"day": np.arange(300)}, rng.permutation(y), timing=False)
+    assert by_time.notes[0].startswith("data: rows are in the order of 'day': random folds and leave-one-out flatter")
+
+
 def test_a_table_that_lists_all_combinations_is_sorted_by_its_first_column():
     first, second = np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20)
     labels = (first > second).astype(int)

@@ -121,3 +121,11 @@ def test_members_without_a_weight_do_not_send_rows_the_slow_way(monkeypatch):
     monkeypatch.setattr(explain_rows, "one_by_one", None)
     for own, other in zip(weighted.explain_rows(query, *pair), expected, strict=True):
         np.testing.assert_allclose(own, other, atol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["explain", "explain_rows"])
+def test_rows_are_encoded_once_so_that_values_never_seen_are_counted_once(how, monkeypatch):
+    model, calls, encode = AODE().fit([["a", "x"], ["b", "y"]] * 20, [0, 1] * 20), [], AODE.encode
+    monkeypatch.setattr(AODE, "encode", lambda self, X: calls.append(X) or encode(self, X))
+    getattr(model, how)([["c", "x"]])
+    assert len(calls) == 1

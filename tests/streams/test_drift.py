@@ -573,3 +573,30 @@ def test_numbers_that_move_in_rows_chunks_and_whole_streams(on_drift, every, gap
         agree(chunks, chunks.test_then_train(X[part], y[part], weights[part]), expected[part])
     assert single.events_ == whole.events_ == chunks.events_
     assert any(event.what == "drift" for event in whole.events_)
+
+
+def test_the_model_that_answers_explains():
+    X, y = drawn(concept(0), 400, 1)
+    model = DriftAware(NaiveBayes()).fit(X, y)
+    for answer in (model.explain(X[0]), model.explain_rows(X[:3])[0]):
+        assert answer.parts == model.model_.explain(X[0]).parts
+        np.testing.assert_allclose(answer.log_odds, answer.prior + sum(part.log_odds for part in answer.parts))
+        assert answer.answer == model.predict(X[:1])[0]
+    first, second = model.classes_.tolist()
+    assert model.explain(X[0], contrast=(second, first)).answer == second
+
+
+def test_a_model_that_cannot_explain_says_so():
+    X, y = drawn(concept(0), 400, 1)
+    model = DriftAware(EvolvingNaiveBayes()).fit(X, y)
+    for explain in (model.explain, model.explain_rows):
+        with pytest.raises(DataError, match="EvolvingNaiveBayes gives no log-odds that add up"):
+            explain(X[:1])
+
+
+def test_a_model_that_has_just_started_anew_has_no_reasons():
+    X, y = drawn(concept(0), 400, 1)
+    model = DriftAware(NaiveBayes(), on_drift="restart").fit(X, y)
+    model._restart()
+    with pytest.raises(DataError, match="after row 400 and has learned nothing yet"):
+        model.explain(X[0])

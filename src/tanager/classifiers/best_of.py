@@ -35,6 +35,7 @@ from tanager.scoring.forms import Form
 from tanager.scoring.pooled import Pooled
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
+from tanager.stages import steps
 
 N_FOLDS = 5
 MOST_ROWS = 5000  # that candidates are judged by
@@ -210,7 +211,7 @@ class BestOf(Delegating):
         again: list[tuple[CountsClassifier, np.ndarray, Judged]] = []
         end = math.inf if self.time_limit is None else CLOCK() + self.time_limit
         tried = False
-        for model, line, own in zip(models, lines, counts, strict=True):
+        for model, line, own in steps("judging candidates", list(zip(models, lines, counts, strict=True))):
             if own is None:
                 continue
             if tried and CLOCK() > end:

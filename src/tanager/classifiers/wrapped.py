@@ -22,6 +22,7 @@ from tanager.learning.network_learner import Found, NetworkLearner, sample_of
 from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import decide
 from tanager.scoring.forms import Form, ProductOfSums
+from tanager.stages import steps
 from tanager.structure.cbl import CBL
 from tanager.structure.independence_tests import Threshold
 from tanager.structure.learner import Learner
@@ -224,7 +225,7 @@ class Wrapped(Delegating):
         trials = [_Trial(*setting) for setting in self._settings(model.own_learner)]
         plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
         tried = trials[::-1]  # ties go to the later one
-        for done, (learned, asked) in enumerate(parts, 1):
+        for done, (learned, asked) in enumerate(steps("trying settings on a part", parts), 1):
             own = self._sample(counts, learned)
             if done == 1:
                 tried = self._above_chance(tried, own)

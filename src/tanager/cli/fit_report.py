@@ -69,6 +69,8 @@ def print_report(screen: Screen, report: dict[str, Any], schema: Any) -> None:
         screen.say(f"{counted(report['rows_without_class'], 'row')} without a class ignored")
     if report["rows_for_kinds"] < rows:
         screen.say(f"Kinds and cut points come from {report['rows_for_kinds']:,} rows spread over the file.")
+    if report["order"] == "class":
+        screen.say("Rows are sorted by class. Shuffle them before they are learned as a stream (tanager prequential).")
     screen.say()
     _print_classes(screen, classes)
     screen.say()

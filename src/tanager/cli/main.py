@@ -7,7 +7,9 @@ appear at once.
 from __future__ import annotations
 
 import io
+import os
 import sys
+import threading
 import warnings
 from importlib import import_module
 from typing import Any
@@ -91,10 +93,12 @@ class Commands(click.Group):
                 raise
             except (KeyboardInterrupt, TanagerError, OSError, MemoryError) as error:
                 code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-                raise CommandError(f"{ctx.command_path} {ctx.invoked_subcommand}", _message(error), code) from error
+                name = f"{ctx.command_path} {ctx.invoked_subcommand or ''}".rstrip()
+                raise CommandError(name, _message(error), code) from error
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Never returns: exits with 0, with 2 for an error, with 130 when interrupted."""
+        is_process = not args and not options  # called by the script, not by Python code that goes on
         options |= {"prog_name": "tanager", "standalone_mode": False}
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -107,7 +111,20 @@ class Commands(click.Group):
             code = _fail("tanager", "interrupted.", INTERRUPTED)
         except click.ClickException as error:
             code = _usage_error(error)
+        if is_process and code == INTERRUPTED:
+            _end_at_once(code)
         sys.exit(code)
+
+
+def _end_at_once(code: int) -> None:
+    """End the process without freeing every object first, which takes as long as half of the work at the start.
+
+    All files are closed by now. Threads that are left end worker processes, and are waited for as usual.
+    """
+    if threading.active_count() == 1:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _usage_error(error: click.ClickException) -> int:

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tanager.progress import Forecast, PartsDone, ProgressReport, RowsDone
+from tanager.stages import told_to
 
 
 class Screen:
@@ -67,8 +68,8 @@ class Screen:
 
     @contextmanager
     def progress(self, text: str) -> Iterator[RowsDone]:
-        """Rows, rows per second and the time left."""
-        with ProgressReport(text, console=self.err) as report:
+        """Rows, rows per second and the time left; then the stages of the work after the last row."""
+        with ProgressReport(text, console=self.err) as report, told_to(report.stage):
             yield report.rows
 
     @contextmanager

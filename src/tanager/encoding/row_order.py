@@ -17,6 +17,7 @@ import numpy as np
 STRICT = 10.0  # standard deviations by which runs must be fewer than in random order
 ALIKE = 0.2  # and neighbours must be alike so much beyond chance, where 1 is always
 LEAST_ROWS = 30  # below, a column can rise by chance
+SURE = 4.0  # standard deviations by which runs are fewer where rows are said to be sorted by class
 RUNS_PER_CLASS = 4  # rows with no more runs are sorted by class, maybe in a few parts
 WORDS_OF_TIME = ("date", "time", "timestamp", "datetime", "day", "year", "month", "hour")
 
@@ -57,7 +58,7 @@ class LabelRuns:
     @property
     def sorted_by_class(self) -> bool:
         """Whether each class comes in one piece, or in a few."""
-        return self.n_runs <= RUNS_PER_CLASS * len(self.classes)
+        return self.n_runs <= RUNS_PER_CLASS * len(self.classes) and self.deviations >= SURE
 
     @property
     def deviations(self) -> float:
@@ -100,6 +101,11 @@ class RowOrder:
                 "labels of neighbouring rows are alike far beyond chance. If rows come in the order of time, random "
                 f"folds and leave-one-out flatter. {way_out}"
             )
+        if self.kind == "class":
+            return (
+                "rows are sorted by class: random folds and leave-one-out are right, but a stream, or folds in the "
+                "order of rows, would meet classes that were never learned."
+            )
         return ""
 
 
@@ -136,7 +142,7 @@ def row_order(
     """
     alike, cells_of = runs.alike, dict(columns)
     if runs.sorted_by_class:
-        return RowOrder("class" if len(runs.classes) > 1 else "none", alike=alike)
+        return RowOrder("class", alike=alike)
     times = [name for name, cells in cells_of.items() if (name in dates or _means_time(name)) and _is_sorted(cells())]
     if times and runs.n_rows >= LEAST_ROWS:
         return RowOrder("time", times[0], alike)

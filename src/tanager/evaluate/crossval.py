@@ -203,13 +203,15 @@ def _results(
         if name not in limit.left_out
         and not any(record["dataset"] == plan.name and record["classifier"] == name for record in records)
     ]
-    return Results(records, [*notes, *limit.notes(), *_flattering(plans)])
+    return Results(records, [*notes, *limit.notes(), *_about_order(plans)])
 
 
-def _flattering(plans: list[EvaluationPlan]) -> list[str]:
-    """What is too good in the results, where rows come in an order and folds do not follow it."""
-    random = [plan for plan in plans if isinstance(plan.splits, Folds | Holdout)]
-    said = {plan.name: order_of(plan.data).sentence(_WAY_OUT) for plan in random}
+def _about_order(plans: list[EvaluationPlan]) -> list[str]:
+    """What the order of rows means for results: where it flatters, and where folds that follow it leave out classes."""
+    said = {}
+    for plan in plans:
+        order, at_random = order_of(plan.data), isinstance(plan.splits, Folds | Holdout)
+        said[plan.name] = order.sentence(_WAY_OUT) if at_random or order.kind == "class" else ""
     return [f"{name}: {sentence}" for name, sentence in said.items() if sentence]
 
 
@@ -279,7 +281,7 @@ def leave_one_out(
         start = time.perf_counter()
         model = clone(models[key]).fit(plan.data.X, plan.data.labels)
         add_records(key, partial(model.leave_one_out, plan.data.X, plan.data.labels), start)
-    return Results([record for key in models if key in records for record in records[key]], _flattering([plan]))
+    return Results([record for key in models if key in records for record in records[key]], _about_order([plan]))
 
 
 def _parts(plan: EvaluationPlan, n_parts: int) -> Iterator[np.ndarray]:

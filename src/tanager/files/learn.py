@@ -27,10 +27,12 @@ from tanager.files.even_rows import EvenRows
 from tanager.files.source import Source, every
 from tanager.learning.held_out import HeldOut, held_out_answers
 from tanager.scoring.decision import check_costs, decide
+from tanager.stages import steps, tell
 
 WHOLE = 20_000_000  # cells of a table that is read whole
 SAMPLE = 120_000  # rows that kinds and cut points of a larger one come from
 LEFT_OUT = 200_000  # most rows that are left out in turn
+LEFT_OUT_AT_ONCE = 10_000  # rows between two words about progress
 FOLDS = 5  # where leaving out single rows would flatter
 CHUNK: int | None = None  # rows; None takes blocks as they are read, whose text has one dictionary each
 
@@ -122,6 +124,7 @@ def learn(
     if ended:
         _refuse_one_class(source, target, sample[target])
         labels = as_labels(sample[target], target)
+        tell(f"learning {len(labels):,} rows")
         model.fit_table(sample.select(columns), labels, target, times=_seconds(sample, times))
         kept.add(sample)
         runs.add(*_codes(sample[target]))
@@ -367,7 +370,9 @@ def _no_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _leave_one_out(model: Any, rows: pa.Table, columns: list[str], target: str) -> LeftOut:
     """Accuracy by the model's own rule, and log loss; exact for these rows."""
     block = model.known_rows(rows.select(columns), as_labels(rows[target], target))
-    return _measured(model, model.leave_out(block), block.labels)
+    parts = [block.part(slice(at, at + LEFT_OUT_AT_ONCE)) for at in range(0, len(block), LEFT_OUT_AT_ONCE)]
+    proba = np.concatenate([model.leave_out(part) for part in steps("leaving rows out", parts)])
+    return _measured(model, proba, block.labels)
 
 
 def _by_folds(model: Any) -> LeftOut:

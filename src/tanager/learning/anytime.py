@@ -12,12 +12,12 @@ from typing import Any, Self, cast
 import numpy as np
 
 from tanager import saved
-from tanager.counts.block import Block
+from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.schema import APPEARED
-from tanager.encoding.typing import LabelsLike, TableLike, TimesLike, WeightsLike
+from tanager.encoding.typing import Label, LabelsLike, TableLike, TimesLike, WeightsLike
 from tanager.errors import (
     DataError,
     DataWarning,
@@ -473,6 +473,10 @@ class AnytimeClassifier(CountsClassifier):
         view, codes = self._answers(fresh=self.budget is None).view, self._encode(X)
         return self._within(view, codes, start, self.budget, self.members, log_joint=log_joint).proba
 
+    def _scores_of(self, query: Query, *, log_joint: bool) -> np.ndarray:
+        view = self._answers(fresh=self.budget is None).view
+        return self._within(view, query.codes, perf_counter(), self.budget, self.members, log_joint=log_joint).proba
+
     def _within(
         self,
         view: View,
@@ -560,7 +564,7 @@ class AnytimeClassifier(CountsClassifier):
 
     def predict_proba_one(
         self, row: Mapping[str, Any], budget: float | None = None, members: int | None = None
-    ) -> dict[Any, float]:
+    ) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row.
 
         Parameters

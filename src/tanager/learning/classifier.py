@@ -753,7 +753,7 @@ class Classifier(TakesTurns, Estimator):
         weights = None if sample_weight == 1.0 else np.array([sample_weight])
         return self.partial_fit([row], [y], sample_weight=weights, times=None if time is None else [time])
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row.
 
         Parameters

@@ -892,7 +892,7 @@ class CountsClassifier(Classifier):
             self._learned.clock.check(times, 1)
         return times, self._numbers([row])
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row.
 
         Parameters
@@ -1017,7 +1017,10 @@ class CountsClassifier(Classifier):
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self.check_fitted()
-        query = self.encode(X)
+        return self._scores_of(self.encode(X), log_joint=log_joint)
+
+    def _scores_of(self, query: Query, *, log_joint: bool) -> np.ndarray:
+        """The same for encoded rows."""
         return self._calibrated(fresh=True).score(query, log_joint=log_joint, n_jobs=self.n_threads)
 
     @property

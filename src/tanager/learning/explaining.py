@@ -32,7 +32,7 @@ def explain(
     """The log-odds of answers, shared out over columns and their parents; see ``CountsClassifier.explain``."""
     X, answer, against = asked(X, answer, against, contrast)
     query = _query(model, X)
-    proba = model._scores(X, log_joint=False)
+    proba = model._scores_of(query, log_joint=False)  # encoded once: cells never seen are counted once
     if len(query) == 1:
         return _explain_one(model, query, proba, *classes_of(model, proba, answer, against))
     return _explain_many(model, query, proba, answer, against)
@@ -40,7 +40,8 @@ def explain(
 
 def explain_rows_of(model: CountsClassifier, X: Any, answer: Any, against: Any) -> Explanations:
     """The same for a table, also where it has one row only."""
-    return _explain_many(model, _query(model, X), model._scores(X, log_joint=False), answer, against)
+    query = _query(model, X)
+    return _explain_many(model, query, model._scores_of(query, log_joint=False), answer, against)
 
 
 def explain_any(

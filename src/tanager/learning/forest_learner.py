@@ -15,6 +15,7 @@ from tanager.encoding import Schema
 from tanager.learning.forest_plan import MOST_COLUMNS, ForestPlan, draw_plan, is_ordered, value_order
 from tanager.learning.forest_weights import LeftOutTerms, factor_weights
 from tanager.scoring.forest import CLIP, Forest, encoded, log_prior
+from tanager.stages import kernel_steps, tell
 
 _LEVELS = 17  # of back-off: the class, and up to sixteen parents
 STRENGTH_ROWS = 1000  # of each half, that strengths are learned by: a few numbers for each family need no more
@@ -88,7 +89,8 @@ class AllRows:
         kernel = _kernels.Forest(list(plan.n_slots), plan.groups, plan.families, CLIP)
         rows = self.rows
         learned = rows.slots, rows.labels, rows.weights
-        kernel.learn(*learned, rows.half, STRENGTH_ROWS, n_judged, n_classes, *to, self.n_jobs)
+        with kernel_steps("learning families"):
+            kernel.learn(*learned, rows.half, STRENGTH_ROWS, n_judged, n_classes, *to, self.n_jobs)
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,7 @@ def learn_forest(
         LeftOutTerms(first, CLIP / 127, *rows.some(0, n_judged[0]), n_classes),
         LeftOutTerms(second, CLIP / 127, *rows.some(rows.half, n_judged[1]), n_classes),
     )
+    tell("weighing families")
     with threadpool_limits(source.n_jobs, "blas"):  # many small products: more threads than asked for would only wait
         found = factor_weights(halves, log_prior(class_counts), n_members)
     used = np.flatnonzero(found.factors > 0)

@@ -20,6 +20,7 @@ from tanager.counts.sample import Sample
 from tanager.estimator import clone
 from tanager.learning.dealing import deal
 from tanager.learning.memory import Memory
+from tanager.stages import steps
 
 if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
@@ -101,7 +102,7 @@ def folded(
     asked = [np.arange(len(held))] * len(models) if asked is None else asked
     makers = [LearnedAgain(model) for model in models]
     out = [np.empty((len(places), memory.counts.n_classes)) for places in asked]
-    for fold in np.unique(held.fold).tolist():
+    for fold in steps("learning again without a fold", np.unique(held.fold).tolist()):
         own = np.flatnonzero(held.fold == fold)
         taken = np.zeros(held.n_kept)
         taken[held.rows[own]] = held.weights[own]

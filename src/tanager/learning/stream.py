@@ -39,6 +39,7 @@ MANY_COLUMNS = (
     100  # beyond, rows of a table that is known to its end are answered before they are learned, some together
 )
 NO_STEPS = Steps(None, None, None)
+WORK_AT_ONCE = 20_000_000  # cells read and written in one call of a kernel, some 50 ms: Ctrl-C is heard between calls
 
 
 @dataclass
@@ -349,10 +350,11 @@ def run_alone(model: CountsClassifier, lap: Lap) -> None:
         weights = lap.block.weights
         lap.block = lap.block.weighing(steps.late if weights is None else weights * steps.late)
     done, end = 0, len(lap.block)
+    at_once = _rows_at_once(model)
     while done < end:
         current = model._answers(fresh=False)
         view = kernel_view(model, current)
-        most = _rows_of_structure(model, lap.part(slice(done, end)).block)
+        most = min(at_once, _rows_of_structure(model, lap.part(slice(done, end)).block))
         part = slice(done, done + most)
         went = 0
         # A decay per class needs a scale per class, which the kernels do not have.
@@ -362,6 +364,13 @@ def run_alone(model: CountsClassifier, lap: Lap) -> None:
             went, part = 1, slice(done, done + 1)
             _run_one(model, lap.part(part), steps.part(part))
         done += went
+
+
+def _rows_at_once(model: CountsClassifier) -> int:
+    """How many rows the kernels take in one call."""
+    counts = model._learned.counts
+    cells = counts.n_features**counts.order * counts.n_classes + 200  # and what a row costs beside them
+    return max(64, WORK_AT_ONCE // cells)
 
 
 def _rows_of_structure(model: CountsClassifier, block: Block) -> int:

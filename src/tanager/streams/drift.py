@@ -20,7 +20,7 @@ from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.counts.block import Block
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.tables import read_table
-from tanager.encoding.typing import Label, Time
+from tanager.encoding.typing import Label, Row, TableLike, Time
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
@@ -28,6 +28,7 @@ from tanager.estimator import clone
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.explanations import Explanations
 from tanager.learning.stream import (
     begin_again,
     count_anew,
@@ -39,6 +40,7 @@ from tanager.learning.stream import (
     warm_up_of,
 )
 from tanager.learning.warm_up import WarmUp
+from tanager.scoring.explain import Explanation
 from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.last_numbers import UNKNOWN, LastNumbers
 from tanager.streams.runner import SHARE, Ahead, Duel, Runner, Share
@@ -604,7 +606,7 @@ class DriftAware(Classifier):
         """``predict_proba`` as a stream answers; evenly where the model in front has just started anew."""
         return self._front.model.stream_proba(X) if self._front.knows() else self._even(n_rows(X))
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         row = check_row(row, "predict_proba_one")
         if not self.has_learned:
@@ -628,6 +630,68 @@ class DriftAware(Classifier):
         if not self._front.knows():
             return np.repeat(self.classes_[:1], len(proba))
         return self._front.model.decide(proba)
+
+    def explain(
+        self,
+        X: Row | TableLike,
+        answer: Label | None = None,
+        against: Label | None = None,
+        *,
+        contrast: tuple[Label, Label] | None = None,
+    ) -> Explanation | Explanations:
+        """Why rows get their answers now: what the model that answers says (``model_.explain``).
+
+        Parameters
+        ----------
+        X : row or table
+            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+        contrast : pair of labels, default=None
+            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
+
+        Returns
+        -------
+        Explanation or Explanations
+            The parts of the answer of one row, which can be printed; those of several rows.
+        """
+        found: Explanation | Explanations = self._explaining().explain(X, answer, against, contrast=contrast)
+        return found
+
+    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
+        """``explain`` for a table of any number of rows, one among them.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanations
+            What every column adds in every row.
+        """
+        model = self._explaining()
+        if not hasattr(model, "explain_rows"):  # it refuses, and says why
+            model.explain(X, answer, against)
+        found: Explanations = model.explain_rows(X, answer, against)
+        return found
+
+    def _explaining(self) -> Any:
+        """The model that answers, where it can say why."""
+        self.check_fitted()
+        if not self._front.knows():
+            raise DataError(
+                f"the model that answers has started anew after row {self.n_rows_:,} and has learned nothing yet: all "
+                "classes are answered evenly, for no reason. Explain again after some more rows."
+            )
+        return self.model_
 
     # --- files --------------------------------------------------------------------------------------------------
 

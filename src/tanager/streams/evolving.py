@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -413,11 +413,14 @@ class EvolvingNaiveBayes(Classifier):
             pseudo, n_pseudo = _within_classes(self._given, batch.labels, batch.weights, len(self.classes_))
             self._kernel.learn_given(codes, numbers, batch.labels, pseudo, n_pseudo, batch.weights)
         else:
-            # Some rows at a time: Ctrl-C is heard between two calls.
-            for at in range(0, len(codes), ROWS_AT_ONCE):
-                some = slice(at, at + ROWS_AT_ONCE)
-                weights = None if batch.weights is None else batch.weights[some]
-                self._kernel.learn(codes[some], numbers[some], batch.labels[some], weights)
+            self._learn_rows(codes, numbers, batch.labels, batch.weights)
+
+    def _learn_rows(self, codes: np.ndarray, numbers: np.ndarray, labels: np.ndarray, *more: np.ndarray | None) -> None:
+        """Let the kernel learn some rows at a time: Ctrl-C is heard between two calls."""
+        for at in range(0, len(codes), ROWS_AT_ONCE):
+            some = slice(at, at + ROWS_AT_ONCE)
+            rest = [None if part is None else part[some] for part in more]
+            self._kernel.learn(codes[some], numbers[some], labels[some], *rest)
 
     def _rows_to_learn(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Codes and numbers of rows; new values, and in dicts new names, are taken in."""
@@ -509,7 +512,7 @@ class EvolvingNaiveBayes(Classifier):
             return False
         return is_weight(sample_weight)
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         row = check_row(row, "predict_proba_one")
         if not self.has_learned:
@@ -531,7 +534,7 @@ class EvolvingNaiveBayes(Classifier):
         labels, classes = self.label_codes(rows.y)
         self.add_classes(classes)
         out = np.empty((m, len(self.classes_)))
-        self._kernel.learn(codes, numbers, labels, rows.weights, out, *to_answer)
+        self._learn_rows(codes, numbers, labels, rows.weights, out, *to_answer)
         if self._warm_up is not None:
             self._warm_up.append(Batch(rows.X, labels, rows.weights, rows.times))
             self._warm_up.counted = self._warm_up.n_rows
@@ -618,7 +621,7 @@ class EvolvingNaiveBayes(Classifier):
 
     def unlearn(
         self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Refused: what a row has taught depends on the rows before it."""
         raise self._refusal("unlearn rows", "Forget with alpha= or window=, or fit on the rows that shall stay.")
 
@@ -626,7 +629,7 @@ class EvolvingNaiveBayes(Classifier):
         """Refused: what a row has taught depends on the rows before it."""
         raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
 
-    def merge(self, other: Any) -> Any:
+    def merge(self, other: Any) -> NoReturn:
         """Refused: two streams have no common order."""
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
@@ -637,7 +640,7 @@ class EvolvingNaiveBayes(Classifier):
         against: Label | None = None,
         *,
         contrast: tuple[Label, Label] | None = None,
-    ) -> Any:
+    ) -> NoReturn:
         """Refused: several pseudo-classes make up a class, and their parts do not add up. Look at ``rules``."""
         raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
 

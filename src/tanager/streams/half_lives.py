@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -523,7 +523,7 @@ class HalfLives(Classifier):
 
     def unlearn(
         self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Refused: the weights depend on the order of the rows."""
         raise self._refusal("unlearn rows", "Let old rows fade, or fit on the rows that shall stay.")
 
@@ -586,7 +586,7 @@ class HalfLives(Classifier):
         """``predict_proba`` as a stream answers."""
         return self._mixed(X, stream=True)
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         row = check_row(row, "predict_proba_one")
         if not self.has_learned:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -279,7 +279,7 @@ class HoeffdingTree(Classifier):
         codes = self.encoder_.quick_row(row)
         return None if codes is None else (codes, label)
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         row = check_row(row, "predict_proba_one")
         if not self.has_learned:
@@ -446,7 +446,7 @@ class HoeffdingTree(Classifier):
 
     def unlearn(
         self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Refused: a row may have led to a split."""
         raise self._refusal("unlearn rows", "Fit on the rows that shall stay.")
 
@@ -454,7 +454,7 @@ class HoeffdingTree(Classifier):
         """Refused: a row may have led to a split."""
         raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
 
-    def merge(self, other: Any) -> Any:
+    def merge(self, other: Any) -> NoReturn:
         """Refused: two streams have no common order."""
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
