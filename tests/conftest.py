@@ -5,11 +5,12 @@ helpers that stand beside this file, and the experiments (``pythonpath`` in pypr
 """
 
 import gc
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from profiles import PROFILE
+from profiles import PROFILE, THOROUGH
 from tanager.encoding import policy, summary
 
 # No deadline: how long an example takes says nothing about it on a busy machine.
@@ -21,6 +22,7 @@ settings.register_profile("quick", derandomize=True, max_examples=4, **_COMMON)
 settings.register_profile("thorough", derandomize=True, max_examples=25, **_COMMON)
 settings.register_profile("search", database=None, max_examples=25, **_COMMON)
 settings.load_profile(PROFILE)
+MOST_CASES = 8
 
 
 def pytest_configure(config):
@@ -28,6 +30,18 @@ def pytest_configure(config):
     if PROFILE != "search":
         config.option.hypothesis_seed = config.option.hypothesis_seed or 0
     gc.disable()  # thousands of tests are collected, and all of them stay
+
+
+def pytest_collection_modifyitems(config, items):
+    """Of a test with many cases, a quick run of all tests takes eight, evenly spread; a run of some files takes all."""
+    if THOROUGH or config.args_source is not config.ArgsSource.TESTPATHS:
+        return
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    chosen = {id(item) for group in cases.values() for item in group[:: -(-len(group) // MOST_CASES)]}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
+    items[:] = [item for item in items if id(item) in chosen]
 
 
 def pytest_collection_finish():

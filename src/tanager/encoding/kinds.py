@@ -290,10 +290,10 @@ def read_cells(cells: Cells, i: int, rules: Rules) -> Cells:
         return cells
     if rules.requested.get(i) not in ("categorical", "ordinal") and (dates := dates_in_text(cells)) is not None:
         return dates
-    if rules.requested.get(i) in ("categorical", "ordinal") or not all(map(_reads_as_number, cells.values[:1])):
+    if rules.requested.get(i) in ("categorical", "ordinal") or not all(map(reads_as_number, cells.values[:1])):
         return cells
     seen = cells.in_order
-    if not seen.values or not all(map(_reads_as_number, seen.values)):
+    if not seen.values or not all(map(reads_as_number, seen.values)):
         return cells
     distinct = [*map(float, seen.values)]
     few = all(number.is_integer() for number in distinct) and len(set(distinct)) <= rules.max_whole
@@ -318,11 +318,12 @@ def as_written(value: Value) -> str:
     >>> [as_written(value) for value in (3, 3.0, "3", " 3.0", True, "TRUE", "03", "x")]
     ['3', '3', '3', '3', 'true', 'true', '03', 'x']
     """
-    text = str(plain(float(value) if isinstance(value, str) and _reads_as_number(value) else value)).strip()
+    text = str(plain(float(value) if isinstance(value, str) and reads_as_number(value) else value)).strip()
     return text.lower() if text.lower() in ("true", "false") else text
 
 
-def _reads_as_number(value: Value) -> bool:
+def reads_as_number(value: object) -> bool:
+    """Whether text is a number as it is written in files; not those beyond 2**53, nor with leading zeros."""
     text = str(value).strip()
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= 2**53
 

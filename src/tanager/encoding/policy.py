@@ -20,12 +20,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tanager.encoding.kinds import Rules
+from tanager.encoding.kinds import Rules, reads_as_number
 from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.values import Categories, Cells, Numbers
 from tanager.errors import first_few, warn_user
 
 ENOUGH_ROWS = 20  # fewer tell nothing about a column
+ODD = 0.05  # so many of the distinct values of a column of numbers may be text for it to be called that
 OWN = 0.95  # a text column with so many values per row holds names of things
 NONE_REMAINS = "; kept, since no column would remain"
 
@@ -124,7 +125,16 @@ def _text(cells: Categories) -> str | None:
     n_present = int(np.count_nonzero(cells.index >= 0))
     if len(cells.values) < OWN * n_present:  # no need to look which of them occur
         return None
-    return names_things(len(cells.in_order.values), n_present)
+    reason = names_things(len(cells.in_order.values), n_present)
+    return reason and reason + _odd_among_numbers(cells.in_order.values)
+
+
+def _odd_among_numbers(values: Sequence[object]) -> str:
+    """What to do where a column would be numbers but for a few cells, such as "?" for what is missing."""
+    odd = [value for value in values if not reads_as_number(value)]
+    if not 0 < len(odd) <= ODD * len(values):
+        return ""
+    return f"; numbers but for {first_few([repr(value) for value in odd])}: give None for a missing cell"
 
 
 def _whole(cells: Numbers) -> str | None:

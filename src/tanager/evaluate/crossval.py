@@ -211,7 +211,8 @@ def _about_order(plans: list[EvaluationPlan]) -> list[str]:
     said = {}
     for plan in plans:
         order, at_random = order_of(plan.data), isinstance(plan.splits, Folds | Holdout)
-        said[plan.name] = order.sentence(_WAY_OUT) if at_random or order.kind == "class" else ""
+        matters = at_random != (order.kind == "class")  # which random folds deal out evenly
+        said[plan.name] = order.sentence(_WAY_OUT) if matters else ""
     return [f"{name}: {sentence}" for name, sentence in said.items() if sentence]
 
 

@@ -50,7 +50,7 @@ def wrapped_apart(names: Iterable[str]) -> dict[str, str]:
 
     >>> long = "a_long_beginning_that_all_of_these_names_have_in_common"
     >>> list(wrapped_apart([f"{long}_{i}_and_the_same_end_of_all_names" for i in (1, 2)]).values())
-    ['… 1_and_an_\\nend_in_common', '… 2_and_an_\\nend_in_common']
+    ['… 1_and_the_\\nsame_end_of_\\nall_names', '… 2_and_the_\\nsame_end_of_\\nall_names']
     """
     return _apart(names, wrapped)
 
