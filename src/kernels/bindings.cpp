@@ -36,7 +36,7 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // models that live until the interpreter ends are no leak
     remember_main_thread();
     m.def(
-        "interrupt_checks", [] { return tanager::Call::n_checks; },
+        "interrupt_checks", [] { return tanager::Call::n_checks.load(); },
         "How often kernels in the main thread have looked whether the user wants to stop.");
     m.def("watch", &watch, nb::arg("callable").none(),
           "Call this, some times a second, with what is done and what is to do in long calls of the main thread.");

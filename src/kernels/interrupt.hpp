@@ -20,8 +20,8 @@ class Call {
   public:
     static constexpr std::chrono::milliseconds interval{50};  // between two questions
 
-    // `ask` throws where the user wants to stop; null: nobody is asked.
-    explicit Call(void (*ask)()) : ask_(ask), before_(current()) { current() = this; }
+    // `question` throws where the user wants to stop; null: nobody is asked.
+    explicit Call(void (*question)()) : ask_(question), before_(current()) { current() = this; }
     ~Call() { current() = before_; }
     Call(const Call &) = delete;
     Call &operator=(const Call &) = delete;
@@ -32,12 +32,13 @@ class Call {
         return call;
     }
     // How often check_interrupt() was called on the thread that asks; for tests, which do not look at the clock.
-    static inline std::int64_t n_checks = 0;
+    static inline std::atomic<std::int64_t> n_checks = 0;
 
     // On the thread that was called: asks, unless that was only just done.
     void ask() {
         if (ask_ == nullptr) return;
-        ++n_checks;
+        // Not one step: calls of two threads may count as one, which is no harm, and costs nothing.
+        n_checks.store(n_checks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < interval) return;
         last_ = now;
