@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.classifiers.aode import AODE
+from tanager.encoding.frames import numbers_of
 from tanager.encoding.policy import tell_left_out
 from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
@@ -162,7 +163,8 @@ def _codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
     whole = coded.unify_dictionaries().combine_chunks()
     whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
     values = whole.dictionary.to_pylist()
-    return np.asarray(whole.indices.fill_null(len(values)).cast(pa.int64())), values
+    codes = whole.indices.fill_null(len(values)) if whole.indices.null_count else whole.indices
+    return numbers_of(codes).astype(np.int64), values
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
