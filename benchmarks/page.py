@@ -22,7 +22,13 @@ ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 POINTS = ROOT / "experiments" / "growth" / "points.csv"
 LINE = 0.235  # inches for one line of a chart
-MACHINES = {"AVX2": (BLUE, "o"), "AVX-512": (ORANGE, "D")}
+# Machines by their instruction set, tables by their width: a colour, a marker and what it is called.
+KINDS = {
+    "AVX2": (BLUE, "o", "a machine with AVX2"),
+    "AVX-512": (ORANGE, "D", "a machine with AVX-512"),
+    "8 columns": (BLUE, "o", "8 columns"),
+    "20 columns": (ORANGE, "D", "20 columns"),
+}
 
 # Lines of the table, and what the chart calls them: ours, then the peer.
 BESIDE_PEERS = {
@@ -90,8 +96,12 @@ def draw_peers(records: Sequence[history.Record], path: Path) -> Any:
 
 def draw_rows(records: Sequence[history.Record], path: Path) -> Any:
     """One row after the other as dicts, beside river's classifiers."""
-    names = dict.fromkeys(record.what for record in records if record.group == "single_rows")
-    lines = {name.replace(" / river's ", " / river "): of_machines(records, name) for name in names}
+    lines: dict[str, dict[str, float]] = {}
+    for record in records:
+        found = re.fullmatch(r"one dict at a time, (\d+ columns): (.*) / (.*)", record.what)
+        if found:
+            columns, ours, peer = found.groups()
+            lines.setdefault(f"{ours} / river {peer}", {})[columns] = record.ratio
     return draw_ratios(lines, path, title="Rows as dicts, answered and then learned: times as fast as river")
 
 
@@ -106,14 +116,14 @@ def of_machines(records: Iterable[history.Record], what: str) -> dict[str, float
 
 @styled
 def draw_ratios(lines: dict[str, dict[str, float]], path: Path, *, title: str) -> Any:
-    """A dot for every line and machine, on a logarithmic axis; to the right of 1 we are faster."""
+    """A dot for every line and kind, on a logarithmic axis; to the right of 1 we are faster."""
     lines = {label: found for label, found in lines.items() if found}
     figure = new_figure(8.2, LINE * len(lines) + 1.15)
     axes = add_panel(figure, 4.0, 0.65, 3.85, LINE * len(lines))
     for at, found in enumerate(lines.values()):
         axes.plot([1, max(found.values())], [at, at], color=FAINT, lw=1.2, zorder=1)
         for kind, times in found.items():
-            axes.plot(times, at, MACHINES[kind][1], color=MACHINES[kind][0], ms=5, zorder=3)
+            axes.plot(times, at, KINDS[kind][1], color=KINDS[kind][0], ms=5, zorder=3)
         fastest = max(found.values())
         axes.annotate(f"{fastest:.3g}", (fastest, at), (6, 0), textcoords="offset points", va="center", fontsize=SMALL)
     logarithmic(axes.xaxis, axes.set_xscale)
@@ -123,14 +133,11 @@ def draw_ratios(lines: dict[str, dict[str, float]], path: Path, *, title: str) -
     axes.tick_params(axis="y", length=0)
     axes.margins(x=0.1)
     axes.grid(axis="x", **GRID)
-    kinds = dict.fromkeys(kind for found in lines.values() for kind in found)
-    axes.legend(
-        [axes.plot([], [], MACHINES[kind][1], color=MACHINES[kind][0], ms=5)[0] for kind in kinds],
-        [f"a machine with {kind}" for kind in kinds],
-        loc="lower right" if len(kinds) > 1 else "best",
-    )
+    kinds = [kind for kind in KINDS if any(kind in found for found in lines.values())]
+    dots = [axes.plot([], [], KINDS[kind][1], color=KINDS[kind][0], ms=5)[0] for kind in kinds]
+    figure.legend(dots, [KINDS[kind][2] for kind in kinds], loc="lower left", bbox_to_anchor=(0.02, 0.03))
     add_title(figure, title)
-    add_remark(figure, "processor time of one thread, best of several turns; the number is that of the faster machine")
+    add_remark(figure, "processor time of one thread, best of several turns; the number is the larger of the two")
     return save_figure(figure, path)
 
 
