@@ -29,6 +29,7 @@ from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explanations import Explanations
+from tanager.learning.rows import widened
 from tanager.learning.stream import (
     begin_again,
     count_anew,
@@ -465,6 +466,7 @@ class DriftAware(Classifier):
         encoded = [self._front.ahead]  # also what models had that are gone: the next may begin with the same columns
         last = None if rows is None else self._watched_numbers()
         numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
+        labels = widened(block.labels)
         done = 0
         while done < len(block):
             part = slice(done, min(len(block), done + self._rows_of_block))
@@ -473,7 +475,7 @@ class DriftAware(Classifier):
                     runner.ahead = self._look_ahead(runner.model, encoded, rows, done)
                 runner.run_encoded(part, out[part])
             if last is not None and rows is not None and numbers is not None:
-                last.add(numbers[part], block.labels[part], None if block.weights is None else block.weights[part])
+                last.add(numbers[part], labels[part], None if block.weights is None else block.weights[part])
             self._step(part.stop - done)
             done = part.stop
         for runner in self._runners():

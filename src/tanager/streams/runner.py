@@ -254,8 +254,8 @@ class Runner:
     def end_block(self) -> np.ndarray:
         """The answers of the block that ends here, now part of the shares."""
         wrong = self._answers()
-        if (unknown := np.isnan(wrong)).any():
-            wrong = wrong[~unknown]
+        if math.isnan(wrong.sum()):
+            wrong = wrong[~np.isnan(wrong)]
         self.recent.add(wrong)
         self.long_run.add(wrong)
         self.block = []
