@@ -144,7 +144,8 @@ class Categories:
     @property
     def date_marks(self) -> tuple[str, ...]:
         """Text that stands for missing cells, where all other is dates."""
-        return worth_a_word(self.in_order.values)
+        gone = self.index[np.isnan(self.dates[0]) & (self.index >= 0)]  # few, where most are dates
+        return worth_a_word(self.values[v] for v in dict.fromkeys(gone.tolist()))
 
     def first_row(self, wanted: np.ndarray) -> int | None:
         """The first row that has one of the wanted values (a mask over ``values``); None when no row has."""
