@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tanager import AODE, Column, DataError, Encoder, NaiveBayes, OptionError, Schema
+from tanager.encoding import many_dates
 from tanager.encoding.categories import codec
 from tanager.encoding.dates import NAMED, date_cell, part_cell, part_cells
 from tanager.encoding.iso_dates import MANY, read_date, read_dates
+from tanager.encoding.many_dates import dates_of
+from tanager.encoding.marks import MARKS
 from tanager.encoding.row_order import LabelRuns, row_order
 from tanager.encoding.values import Numbers
 
@@ -44,6 +47,7 @@ def test_iso_text_is_the_moment_it_stands_for(moment, zone, between):
 def test_other_text_is_no_date(text):
     assert read_date(text) is None
     assert read_dates([text] * MANY)[1].all()
+    assert dates_of(pa.array([text])) is None
 
 
 texts = st.one_of(
@@ -60,6 +64,52 @@ def test_many_texts_are_read_as_single_ones(values):
     single = [read_date(value) for value in values]
     np.testing.assert_array_equal(wrong, [second is None for second in single])
     np.testing.assert_array_equal(seconds, [np.nan if second is None else second for second in single])
+
+
+@given(st.lists(texts | st.none() | st.sampled_from(MARKS), min_size=1, max_size=12))
+def test_arrow_reads_what_is_read_one_by_one(values):
+    """Or it leaves that to others."""
+    found = dates_of(pa.array(values, pa.string()))
+    singles = [np.nan if value is None else read_date(value) for value in values]
+    if found is None:
+        return
+    assert None not in singles
+    np.testing.assert_array_equal(found[0], np.array(singles, dtype=float))
+    assert set(found[1]) == {value for value in values if value in MARKS and value}
+
+
+@pytest.mark.parametrize("write", [str, lambda day: f"{day} 14:30", lambda day: f"{day}T14:30:15.25+02:00"])
+@pytest.mark.parametrize("gap", [None, "?", ""])
+def test_arrow_reads_the_usual_dates(write, gap):
+    values = [gap, *(write(day) for day in np.datetime64("1899-12-30") + np.arange(50) * 977), gap]
+    seconds, marks = dates_of(pa.array(values, pa.string()))
+    np.testing.assert_array_equal(seconds, [np.nan if value is None else read_date(value) for value in values])
+    assert marks == (("?",) if gap == "?" else ())
+
+
+@pytest.mark.parametrize("made", ["frame", "array", "text array", "arrow", "large", "polars", "dict"])
+def test_many_dates_are_the_same_however_they_come(monkeypatch, made):
+    """Also where they are asked for as text."""
+    n, rng = 60, np.random.default_rng(0)
+    texts = [str(day) for day in np.datetime64("2024-01-01") + rng.integers(0, 90, n)]
+    ways = {
+        "frame": lambda: pd.DataFrame({"x0": texts}),
+        "array": lambda: np.array(texts, dtype=object)[:, None],
+        "text array": lambda: np.array(texts)[:, None],
+        "arrow": lambda: pa.table({"x0": texts}),
+        "large": lambda: pa.table({"x0": pa.array(texts, pa.large_string())}),
+        "polars": lambda: pytest.importorskip("polars").DataFrame({"x0": texts}),
+        "dict": lambda: {"x0": texts},
+    }
+    y = rng.integers(0, 2, n)
+    for options in ({"dates": "parts"}, {"categorical": ["x0"]}, {"ordinal": {"x0": sorted(set(texts))}}):
+        plain = NaiveBayes(**options).fit(ways[made](), y)
+        with monkeypatch.context() as patch:
+            patch.setattr(many_dates, "MANY", 1)
+            patch.setattr(many_dates, "MANY_OBJECTS", 1)
+            many = NaiveBayes(**options).fit(ways[made](), y)
+            np.testing.assert_array_equal(many.predict_proba(ways[made]()), plain.predict_proba(ways[made]()))
+        assert many.schema_ == plain.schema_
 
 
 @given(st.lists(moments, min_size=1, max_size=20))

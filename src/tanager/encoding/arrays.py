@@ -11,6 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from tanager import _kernels
+from tanager.encoding.many_dates import read_texts
 from tanager.encoding.values import (
     DATE_TYPES,
     DATES,
@@ -39,7 +40,8 @@ def read_array(cells: np.ndarray, name: str) -> Cells:
     if kind in "mM":
         return Numbers(seconds(cells), DATES if kind == "M" else DURATIONS)
     if kind in "US":
-        return index_objects(cells.tolist(), name)
+        texts = cells.tolist()
+        return read_texts(texts, texts[0] if texts else None, lambda: index_objects(texts, name))
     if kind == "O":
         return read_objects(cells, name)
     raise DataError(f"column {name!r}: cells of type {cells.dtype} are not supported. Convert them to text or numbers.")
@@ -49,7 +51,7 @@ def read_objects(cells: Sequence[object] | np.ndarray, name: str) -> Cells:
     """Python objects: numbers or dates when all cells that are not missing are such, otherwise categories."""
     first = next((cell for cell in cells if not is_missing(cell)), None)
     if not (_is_number(type(first)) or isinstance(first, DATE_TYPES)):
-        return index_objects(cells, name)
+        return read_texts(cells, first, lambda: index_objects(cells, name))
     kinds = {kind for kind in set(map(type, cells)) if kind.__name__ not in ("NoneType", "NAType", "NaTType")}
     if all(_is_number(kind) for kind in kinds):
         return _numbers(cells, kinds, name)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.iso_dates import read_date
-from tanager.encoding.marks import is_mark, worth_a_word
+from tanager.encoding.marks import is_mark
 from tanager.encoding.schema import DATE_PARTS, Column, Value, check_part
 from tanager.encoding.values import DATES, DATES_AS_TEXT, Categories, Cells, Numbers, is_missing, number
 from tanager.errors import DataError, OptionError
@@ -52,23 +52,15 @@ _FIRST = date(1970, 1, 1).toordinal()
 
 def dates_in_text(cells: Categories) -> Numbers | None:
     """The cells as points in time, where all of their text is dates; None where it is not, or where it is blank."""
-    present = cells.index[cells.index >= 0][:1]
-    if not all(_may_be_date(cells.values[v]) for v in present.tolist()):  # most text is no date, which spares the rest
+    if not cells.may_be_dates:
         return None
-    seconds, wrong = cells.moments
-    numbers = seconds[cells.index]
-    if cells.first_row(wrong) is not None or np.isnan(numbers).all():
-        return None
-    return Numbers(numbers, DATES_AS_TEXT, worth_a_word(cells.in_order.values))
+    seconds, wrong = cells.dates
+    return None if wrong is not None or np.isnan(seconds).all() else Numbers(seconds, DATES_AS_TEXT, cells.date_marks)
 
 
 def holds_dates(cells: Cells) -> bool:
     """Whether all cells are dates, as objects or as text."""
     return cells.are_dates if isinstance(cells, Numbers) else dates_in_text(cells) is not None
-
-
-def _may_be_date(value: Value) -> bool:
-    return isinstance(value, str) and read_date(value) is not None
 
 
 def is_date(value: object) -> bool:
@@ -82,10 +74,10 @@ def date_cells(cells: Cells, name: str) -> Numbers:
     """The cells of a column of dates as points in time; numbers are taken for seconds. Other text is refused."""
     if isinstance(cells, Numbers):
         return cells
-    seconds, wrong = cells.moments
-    if (row := cells.first_row(wrong)) is not None:
-        raise DataError(not_a_date(name, row, cells.values[cells.index[row]]))
-    return Numbers(seconds[cells.index], DATES)
+    seconds, wrong = cells.dates
+    if wrong is not None:
+        raise DataError(not_a_date(name, wrong, cells.values[cells.index[wrong]]))
+    return Numbers(seconds, DATES)
 
 
 def date_cell(value: object, name: str) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.arrays import may_round, read_array, read_objects
+from tanager.encoding.many_dates import read_text
 from tanager.encoding.values import (
     DATES,
     DURATIONS,
@@ -162,6 +163,8 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
         return Categories([], np.full(len(column), -1, dtype=np.int32))
     if pa.types.is_nested(kind):
         raise DataError(f"column {name!r} has cells of type {kind}; a cell must be text or a number. Flatten it first.")
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return read_text(column, lambda: _read_dictionary(column.dictionary_encode()))
     return _read_dictionary(column.dictionary_encode())
 
 

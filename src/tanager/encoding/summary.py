@@ -214,8 +214,7 @@ def grow_schema(schema: Schema, summary: Summary, max_values: int) -> Schema:
 
 def _summed_up(cells: Cells, labels: np.ndarray, weights: np.ndarray, most: int) -> ColumnSummary:
     """Entries of rows."""
-    if isinstance(cells, Numbers):
-        cells = Numbers(_plain_numbers(cells.values), cells.what)
+    cells = Numbers(_plain_numbers(cells.values), cells.what) if isinstance(cells, Numbers) else cells.categories
     present = _present(cells)
     labels, weights = labels[present], weights[present]
     known = labels >= 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels
-from tanager.encoding.iso_dates import read_dates
-from tanager.encoding.marks import is_mark
+from tanager.encoding.iso_dates import read_date, read_dates
+from tanager.encoding.marks import is_mark, worth_a_word
 from tanager.encoding.schema import Value
 from tanager.errors import DataError
 
@@ -128,11 +129,23 @@ class Categories:
         table[order] = np.arange(len(order))
         return replace(self, values=[self.values[v] for v in order], index=table[self.index], exact=True)
 
+    @property
+    def may_be_dates(self) -> bool:
+        """Whether the first cell is a date in text, or a mark of a missing one; most text is told by it."""
+        first = [self.values[v] for v in self.index[self.index >= 0][:1].tolist()]
+        return all(isinstance(value, str) and read_date(value) is not None for value in first)
+
     @cached_property
-    def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """The values as dates, in seconds, with NaN behind them for missing cells; and which of them are no dates."""
+    def dates(self) -> tuple[np.ndarray, int | None]:
+        """The cells as dates, in seconds, NaN for missing ones; and the first row that is no date, if there is one."""
         seconds, wrong = read_dates(self.values)
-        return np.append(seconds, np.nan), wrong
+        return np.append(seconds, np.nan)[self.index], self.first_row(wrong)
+
+    @property
+    def date_marks(self) -> tuple[str, ...]:
+        """Text that stands for missing cells, where all other is dates."""
+        gone = self.index[np.isnan(self.dates[0]) & (self.index >= 0)]  # few, where most are dates
+        return worth_a_word(self.values[v] for v in dict.fromkeys(gone.tolist()))
 
     def first_row(self, wanted: np.ndarray) -> int | None:
         """The first row that has one of the wanted values (a mask over ``values``); None when no row has."""
@@ -153,6 +166,56 @@ class Categories:
         if (row := self.first_row(wrong)) is not None:
             raise DataError(not_a_number(name, row, self.values[self.index[row]]))
         return np.asarray(table[self.index])
+
+
+class DateText(Categories):
+    """Text that is dates throughout: points in time, and the text itself for those who ask for it.
+
+    An index of a million different texts takes ten times as long as reading them as dates.
+    """
+
+    _seconds: np.ndarray
+    _marks: tuple[str, ...]
+    _read_text: Callable[[], Categories]
+
+    def __init__(self, seconds: np.ndarray, marks: tuple[str, ...], read_text: Callable[[], Categories]) -> None:
+        self.__dict__.update(
+            _seconds=seconds, _marks=marks, _read_text=read_text
+        )  # fields of a frozen class are set so
+
+    @cached_property
+    def categories(self) -> Categories:
+        """The text."""
+        return self._read_text()
+
+    @property
+    def values(self) -> list[Value]:
+        return self.categories.values
+
+    @property
+    def index(self) -> np.ndarray:
+        return self.categories.index
+
+    @property
+    def exact(self) -> bool:
+        return self.categories.exact
+
+    @property
+    def in_order(self) -> Categories:
+        return self.categories.in_order
+
+    def take(self, keep: np.ndarray | slice) -> Categories:
+        return DateText(self._seconds[keep], self._marks, lambda: self.categories.take(keep))
+
+    may_be_dates = True
+
+    @property
+    def dates(self) -> tuple[np.ndarray, int | None]:
+        return self._seconds, None
+
+    @property
+    def date_marks(self) -> tuple[str, ...]:
+        return self._marks
 
 
 Cells = Numbers | Categories
