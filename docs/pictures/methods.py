@@ -1,6 +1,6 @@
 """Draws the structures on the pages of methods: `python -m docs.pictures.methods [part of a name]`.
 
-All have learned the eight rows of docs/methods/one-table.md; an average is drawn as all networks that it is the mean of.
+All have learned the eight rows of docs/methods/one-table.md; an average is drawn as all the networks in it.
 """
 
 from __future__ import annotations
