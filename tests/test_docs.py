@@ -88,7 +88,15 @@ def test_links_between_pages_lead_somewhere(path):
 
 @pytest.mark.parametrize("path", [path for path in PAGES if ">>>" in PAGES[path]], ids=lambda path: path.stem)
 def test_the_examples_of_a_page_print_what_it_says(path):
+    if "figure = " in PAGES[path]:
+        pytest.importorskip("matplotlib", reason="pictures need matplotlib, the extra 'plot'")
     assert doctest.testfile(str(path), module_relative=False).failed == 0
+
+
+def test_the_gallery_has_twenty_pictures_and_all_are_light():
+    pictures = re.findall(r"^!\[.*\]\((pictures/gallery/.*)\)$", PAGES[ROOT / "docs" / "gallery.md"], re.MULTILINE)
+    assert len(set(pictures)) == len(pictures) == 20
+    assert all((ROOT / "docs" / picture).stat().st_size < 60_000 for picture in pictures)
 
 
 def test_the_commands_that_pages_name_are_in_the_makefile():

@@ -1,11 +1,11 @@
-"""``python -m tools.lighter PICTURE.png ...``: fewer colours for the pictures of pages: a third of the size."""
+"""``python -m tools.lighter PICTURE.png ...``: fewer colours for the pictures of pages: half the size."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-COLOURS = 64  # enough for a dozen colours and the smooth edges of letters
+COLOURS = 256  # what a palette holds; hardly a pixel differs by more than eye and screen can show
 
 
 def lighten(path: Path) -> None:

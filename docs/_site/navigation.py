@@ -34,6 +34,7 @@ FOLDERS = {
     "docs/comparisons/": "docs/comparisons/README",
     "docs/coming-from/": "docs/comparisons/README",
     "docs/internals/": "docs/internals/README",
+    "docs/benchmarks": "docs/comparisons/README",
     "docs/": "docs/README",
     "experiments/": "experiments/README",
     "": "docs/internals/README",

@@ -1,7 +1,6 @@
 """Draws the structures on the pages of methods: `python -m docs.pictures.methods [part of a name]`.
 
-All have learned the eight rows of docs/methods/one-table.md; an average is drawn as all networks of which it is the
-mean.
+All have learned the eight rows of docs/methods/one-table.md; an average is drawn as all the networks in it.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from tanager import (
     FAN,
     FANC,
     FSSJ,
+    HNB,
     KDB,
     SPC,
     SPODE,
@@ -49,8 +49,8 @@ X = {
 }
 Y = 4 * ["walk"] + 4 * ["stay"]
 CLASS = "class"
-PLACES = {CLASS: (0.75, 1.12), "sky": (0.27, 0.55), "ground": (0.75, 0.55), "wind": (1.23, 0.55)}
-WIDE, TALL, MOST = 1.5, 1.42, 4  # inches of a panel, and panels in a line
+PLACES = {CLASS: (0.78, 1.12), "sky": (0.3, 0.55), "ground": (0.78, 0.55), "wind": (1.26, 0.55)}
+WIDE, TALL, MOST = 1.56, 1.42, 4  # inches of a panel, and panels in a line
 
 Arcs = list[tuple[str, str]]
 Panel = tuple[str, Arcs]
@@ -129,6 +129,16 @@ def at_most(size: int) -> Callable[[str], Iterable[tuple[str, ...]]]:
     return lambda name: (found for k in range(size + 1) for found in itertools.combinations(before(name), k))
 
 
+def hidden() -> Iterator[Panel]:
+    """What the hidden parent of each column is made of."""
+    form = HNB().fit(X, Y).structure_
+    names = list(X)
+    for child in range(3):
+        parts = [(p[0], w) for c, p, w in zip(form.child, form.parents, form.weight, strict=True) if c == child]
+        shares = ", ".join(f"{w:.0%} {names[p]}" for p, w in parts)
+        yield f"{names[child]}: {shares}", product({names[child]: [names[p] for p, _ in parts]})
+
+
 def trees() -> Iterator[Panel]:
     model = TBMATAN().fit(X, Y)
     links = list(itertools.combinations(range(3), 2))
@@ -173,7 +183,8 @@ STRUCTURES: dict[str, Callable[[], Iterable[Panel]]] = {
     "GeneralNetwork": one(GeneralNetwork()),
     "Wrapped": lambda: [("", list(Wrapped(GeneralNetwork()).fit(X, Y).best_.network_.arcs))],
     "NetworkClassifier": lambda: [("", list(EXPERT.arcs))],
-    "MultiNet": by_class,
+    "ChowLiuMultiNet": by_class,
+    "HNB": hidden,
     "AODE": averaged,
     "WAODE": weighted,
     "A2DE": pairs,

@@ -1,8 +1,10 @@
-"""The figures and the picture of the page on cut points in streams: `python docs/pictures/streaming_bins.py`."""
+"""The figures and the picture of the page on cut points in streams: `python -m docs.pictures.streaming_bins`."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+from tools.lighter import lighten
 
 from tanager import NaiveBayes, Recut, generate
 from tanager.evaluate import prequential
@@ -25,7 +27,9 @@ def main() -> None:
     for start, end in ((1000, 20_000), (20_000, 21_000), (21_000, 22_000), (22_000, 40_000)):
         print(f"{start:>6} - {end:<6} ", *(f"{between(result, name, start, end):>15.3f}" for name in MODELS))
     print(*MODELS["grid, decay"].events_, sep="\n")
-    result.plot(Path(__file__).parent / "streaming-bins.png", title="All numbers move at row 20,000")
+    path = Path(__file__).parent / "streaming-bins.png"
+    result.plot(path, title="All numbers move at row 20,000")
+    lighten(path)
 
 
 def between(result, name: str, start: int, end: int) -> float:
