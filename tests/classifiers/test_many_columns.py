@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tanager import BSEJ, FSSJ, AnytimeA2DE, Lidstone, MEstimate, PriorCounts, SuperParentTAN
-from tanager.classifiers import joining, super_parent_tan
+from profiles import examples
+from tanager import BSEJ, FSSJ, AnytimeA2DE, Lidstone, MEstimate, NaiveBayes, NBTree, PriorCounts, SuperParentTAN
+from tanager.classifiers import joining, nb_tree, super_parent_tan
 from tanager.learning import anytime
 from tanager.learning.left_out import LeftOut
+from tanager.learning.whole_sums import whole_sum
 from tanager.scoring.forms import ProductOfSums, naive
 from tanager.structure.measures import class_information, class_information_given, conditional_information
 
@@ -112,3 +116,48 @@ def test_the_information_of_pairs_is_in_the_order_of_the_members():
     given, single = class_information_given(counts), class_information(counts)
     expected = [single[i] + given[j, i] for i, j in model.members_of(6)]
     np.testing.assert_array_equal(model._information(counts), expected)
+
+
+@examples(20)
+@given(seed=st.integers(0, 999), total=st.sampled_from([40.0, 1e6, 2.0**36, 2.0**40]))
+def test_whole_sums_of_rows_that_count_once_are_those_with_weights_of_one(seed, total):
+    figures = np.random.default_rng(seed).random(40)
+    assert (whole_sum(figures, None, total) == whole_sum(figures, np.ones(40), total)).all()
+
+
+@examples(20)
+@given(seed=st.integers(0, 999))
+def test_partners_found_anew_where_blocks_changed_are_those_found_from_nothing(seed):
+    rng = np.random.default_rng(seed)
+    dependent = [set() for _ in range(12)]
+    for i, j in rng.integers(0, 12, (20, 2)).tolist():
+        if i != j:
+            dependent[i].add(j)
+            dependent[j].add(i)
+    blocks, promising = [(i,) for i in range(12)], joining._Promising(dependent)
+    while len(blocks) > 2:
+        together = [(block, blocks[at + 1 :]) for at, block in enumerate(blocks)]
+        owner = {i: block for block in blocks for i in block}
+        near = [{owner[j] for i in block for j in dependent[i] if j in owner} for block in blocks]
+        expected = [
+            (block, [other for other in others if other in own])
+            for (block, others), own in zip(together, near, strict=True)
+        ]
+        assert promising(together, blocks) == expected
+        a, b = (blocks[at] for at in rng.choice(len(blocks), 2, replace=False))
+        rest = [block for block in blocks if block not in (a, b)]
+        blocks = sorted([*rest, tuple(sorted(a + b))] if rng.random() < 0.6 else [*rest, a])
+
+
+def test_a_tree_of_hundreds_of_columns_tries_those_that_tell_most(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (400, 8))
+    y = X[:, 5] ^ X[:, 6] ^ (rng.random(400) < 0.05)
+    X[:, 6] ^= (rng.random(400) < 0.3) & (y == 1)  # 5 and 6 tell something by themselves
+    every = NBTree().fit(X, y).tree_
+    monkeypatch.setattr(nb_tree, "MOST_TRIED", 8)
+    assert str(NBTree().fit(X, y).tree_) == str(every)
+    monkeypatch.setattr(nb_tree, "MOST_TRIED", 1)
+    told = class_information(NaiveBayes().fit(X, y).counts_)
+    root = str(NBTree(min_gain=0.0).fit(X, y).tree_)
+    assert root.startswith(f"x{int(np.argmax(told))} =")

@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from profiles import examples, later
 from tanager import (
     AODE,
     DDM,
+    SPODE,
     TAN,
     DataError,
     DriftAware,
@@ -23,7 +25,8 @@ from tanager import (
     OptionError,
     load,
 )
-from tanager.learning import stream as streams
+from tanager.streams import drift
+from tanager.structure.measures import class_information
 
 ON_DRIFT = ["swap", "restart", "nothing"]
 
@@ -269,50 +272,54 @@ def test_fit_is_a_stream_whose_columns_and_classes_are_known_from_the_first_row_
     np.testing.assert_allclose(fitted.predict_proba(X), stream.predict_proba(X), atol=1e-12)
 
 
-def in_lumps(model, X, y, every):
-    """Errors of one model over a table: of the first block row by row, then answered before a quarter is learned."""
-    model.learn_block(model.known_rows(X[:1], y[:1], None))
-    answers, done = [np.full((1, len(model.classes_)), 0.5), model.test_then_train(X[1:every], y[1:every])], every
-    while done < len(y):
-        stop = done + max(1, done // 4 // every) * every
-        answers.append(model.stream_proba(X[done:stop]))
-        model.partial_fit(X[done:stop], y[done:stop])
-        done = stop
-    proba = np.concatenate(answers)
-    own = proba[y[:, None] == model.classes_]
-    return (own < proba.max(axis=1) - 1e-9).astype(int).tolist()
-
-
 @examples(3)
-@given(seed=st.integers(0, 99))
-def test_with_many_columns_fit_answers_rows_together_and_then_learns_them(seed):
-    inner = AODE()
+@given(seed=st.integers(0, 99), on_drift=st.sampled_from(["swap", "restart", "nothing"]))
+def test_with_many_columns_fit_sees_few_of_them_and_then_counts_all(seed, on_drift):
     X, y = (np.array(part) for part in changing(200, 137, seed=seed))
-    heard = []
-    model = DriftAware(inner, lambda wrong: heard.append(int(wrong)), every=8)
+    names = [f"x{i}" for i in range(X.shape[1])]
+    table = pd.DataFrame(X, columns=names)
+    told = class_information(NaiveBayes().fit(table, y).counts_)
+    few = [names[i] for i in np.sort(np.argsort(-told, kind="stable")[:4])]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "MANY_COLUMNS", 4)
-        model.fit(X, y)
-        chunks = DriftAware(inner, every=8).partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
-    blank = clone(inner).fit_columns(model.encoder_.schema, model.classes_, None, named=False)
-    assert heard == in_lumps(blank, X, y, 8)[: len(heard)]
-    assert len(heard) == 336
-    np.testing.assert_allclose(model.model_.counts_.joint(0, 1), clone(inner).fit(X, y).counts_.joint(0, 1))
-    assert (chunks.predict_proba(X) == DriftAware(inner, every=8).partial_fit(X, y).predict_proba(X)).all()
+        patch.setattr(drift, "MANY_COLUMNS", 4)
+        model = quick(AODE(), on_drift=on_drift).fit(table, y)
+    seen = quick(AODE(), on_drift=on_drift).fit(table[few], y)
+    assert model.events_ == seen.events_
+    for own, like in zip(model._runners(), seen._runners(), strict=True):
+        since = (
+            AODE().fit_columns(model.encoder_.schema, model.classes_).partial_fit(table[like.began :], y[like.began :])
+        )
+        assert (own.model.counts_.joint(0, 1) == since.counts_.joint(0, 1)).all()
+        assert own.state() == like.state()
+    assert model.n_rows_ == seen.n_rows_ == len(y)
+    assert model._detector.state() == seen._detector.state()
+    assert model.partial_fit(table[:20], y[:20]).n_rows_ == len(y) + 20
 
 
-@pytest.mark.parametrize("on_drift", ["swap", "restart", "fade"])
-def test_with_many_columns_models_are_up_to_date_when_something_is_done_to_them(on_drift, monkeypatch):
-    monkeypatch.setattr(streams, "MANY_COLUMNS", 4)
+@pytest.mark.parametrize("on_drift", ["swap", "restart", "fade", "shrink"])
+def test_with_many_columns_what_was_done_for_few_of_them_is_done_for_all(on_drift, monkeypatch):
+    monkeypatch.setattr(drift, "MANY_COLUMNS", 4)
     X, y = flipped(4000, seed=3)
-    model = DriftAware(AODE(), on_drift=on_drift).fit(X, y)
-    drift = next(event.row for event in model.events_ if event.what == "drift")
-    assert 2000 < drift < 2200
-    assert [event.what for event in model.events_].count("drift") == 1
+    model = DriftAware(AODE(window=3000 if on_drift == "shrink" else None), on_drift=on_drift).fit(X, y)
+    row = next(event.row for event in model.events_ if event.what == "drift")
+    assert 2000 < row < 2200
     if on_drift == "fade":
-        assert model.class_count_.sum() == pytest.approx(0.1 * drift + 4000 - drift)
+        assert [event.what for event in model.events_].count("drift") == 1
+        assert model.class_count_.sum() == pytest.approx(0.1 * row + 4000 - row)
+    elif on_drift == "shrink":
+        assert 4000 - row <= model.class_count_.sum() <= 4000 - row + 500
     else:
         assert model.class_count_.sum() == 4000 - model._front.began
+
+
+@pytest.mark.parametrize("named", ["x0", 0])
+def test_with_many_columns_a_model_that_names_one_sees_them_all(named, monkeypatch):
+    monkeypatch.setattr(drift, "MANY_COLUMNS", 4)
+    X, y = flipped(300, seed=3)
+    table = pd.DataFrame(X, columns=[f"x{i}" for i in range(len(X[0]))])
+    model = DriftAware(SPODE(super_parent=named)).fit(table, y)
+    monkeypatch.undo()
+    assert model.events_ == DriftAware(SPODE(super_parent=named)).fit(table, y).events_
 
 
 @examples(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -67,10 +68,11 @@ class Joining(CountsClassifier):
         current, names = left_out.quality(), counts.schema.names
         steps = [Step("start", ", ".join(_name(block, names) for block in blocks), current[0])]
         dependent = _dependent(counts)
+        promising = None if dependent is None else _Promising(dependent)
         while True:
             alone, together = self._moves(blocks, counts.n_features)
-            if dependent is not None:
-                together = _promising(together, blocks, dependent)
+            if promising is not None:
+                together = promising(together, blocks)
             factors = moves.factors(alone, together, {*blocks})
             if not factors:
                 break
@@ -221,9 +223,12 @@ class _Moves:
             if other not in line
         ]
         self._prepare(alone, new, there)
-        found = [self._without[block] if block in there else self._blocks[block] for block in alone]
-        joined = (self._joined[block][other] for block, others in together for other in others)
-        return found + [factor for factor in joined if factor is not None]
+        found: list[Factor | None] = [
+            self._without[block] if block in there else self._blocks[block] for block in alone
+        ]
+        for block, others in together:
+            found += map(self._joined[block].__getitem__, others)
+        return [factor for factor in found if factor is not None]
 
     def pair(self, together: Sequence[_Partners], place: int) -> list[JoinedColumns]:
         """The blocks that the move at this place joins."""
@@ -324,16 +329,35 @@ def _dependent(counts: JointCounts) -> list[set[int]] | None:
     return found
 
 
-def _promising(
-    together: Sequence[_Partners], blocks: Sequence[JoinedColumns], dependent: list[set[int]]
-) -> list[_Partners]:
-    """The partners with a column that depends on one of the block itself. Those given are all from some block on."""
-    owner = {i: block for block in blocks for i in block}
-    found: list[_Partners] = []
-    for block, others in together:
-        near = {owner[j] for i in block for j in dependent[i] if j in owner}
-        found.append((block, sorted(other for other in near if others and other >= others[0])))
-    return found
+class _Promising:
+    """Partners with a column that depends on one of the block itself; found anew only where blocks have changed."""
+
+    def __init__(self, dependent: list[set[int]]) -> None:
+        self._dependent = dependent
+        self._owner: dict[int, JoinedColumns] = {}
+        self._near: dict[JoinedColumns, list[JoinedColumns]] = {}
+
+    def __call__(self, together: Sequence[_Partners], blocks: Sequence[JoinedColumns]) -> list[_Partners]:
+        """Those among the partners that are given, which are all from some block on."""
+        self._follow({i: block for block in blocks for i in block})
+        found: list[_Partners] = []
+        for block, others in together:
+            near = self._near_to(block)
+            found.append((block, near[bisect_left(near, others[0]) :] if others else []))
+        return found
+
+    def _follow(self, owner: dict[int, JoinedColumns]) -> None:
+        before, self._owner = self._owner, owner
+        changed = {i for i in {*before, *owner} if before.get(i) != owner.get(i)}
+        touched = changed.union(*(self._dependent[i] for i in changed))
+        for block in [block for block in self._near if not touched.isdisjoint(block)]:
+            del self._near[block]
+
+    def _near_to(self, block: JoinedColumns) -> list[JoinedColumns]:
+        if block not in self._near:
+            owner = self._owner
+            self._near[block] = sorted({owner[j] for i in block for j in self._dependent[i] if j in owner})
+        return self._near[block]
 
 
 def _union(*blocks: JoinedColumns) -> JoinedColumns:

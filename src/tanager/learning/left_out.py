@@ -207,9 +207,9 @@ class LeftOut:
 
     def _sums(self, changes: Sequence[Change], *, probabilities: bool, only_best: bool = False) -> np.ndarray:
         out = np.zeros((len(changes), 3))
-        sizes = [len(change) for change in changes]
+        sizes = list(map(len, changes))
         sets = None  # most searches try one factor each, some of them a hundred thousand
-        if any(size != 1 for size in set(sizes)):
+        if {*sizes} - {1}:
             sets = [range(end - size, end) for end, size in zip(accumulate(sizes), sizes, strict=True)]
         _kernels.score_changes(
             self.joint,

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
 
 
-MANY_COLUMNS = (
-    100  # beyond, rows of a table that is known to its end are answered before they are learned, some together
-)
 NO_STEPS = Steps(None, None, None)
 WORK_AT_ONCE = 20_000_000  # cells read and written in one call of a kernel, some 50 ms: Ctrl-C is heard between calls
 
@@ -141,17 +138,6 @@ def answer_and_learn_encoded(
     if done < len(block):
         model._run(Lap(block, asked, out).part(slice(done, None)))
     return out
-
-
-def answer_ahead(model: CountsClassifier, block: Block) -> np.ndarray | None:
-    """Answers to rows before any of them is learned; None where that takes no less than row after row.
-
-    It does where pairs of hundreds of columns are counted: a single row reads and writes more than the cache holds.
-    """
-    if len(model.encoder_.schema) <= MANY_COLUMNS or model.counts_.order < 2:
-        return None
-    view = plain_view(model)
-    return None if view is None else view.score(block.query, n_jobs=model.n_threads, may_compile=False)
 
 
 def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:

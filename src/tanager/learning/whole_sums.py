@@ -23,13 +23,17 @@ def whole_sum(figures: np.ndarray, weights: np.ndarray | None, total: float) -> 
     >>> mean_of(some + whole_sum(np.array([0.75]), np.array([1.0]), 3.0), 3.0)
     array(0.66666667)
     """
+    if weights is None and _size(total) <= 0:
+        return _digits(_steps(figures)).sum(axis=1) << -_size(total)
     own = np.ones(len(figures)) if weights is None else weights
     own = np.ldexp(own, -_size(total))
     whole = np.floor(own)
-    steps = np.rint(np.ldexp(figures, 2 * _DIGIT)).astype(np.int64)
-    rest = np.rint(np.ldexp(figures * (own - whole), 2 * _DIGIT)).astype(np.int64)
     times = whole.astype(np.int64)
-    return _digits(steps) @ times + _digits(rest).sum(axis=1)
+    return _digits(_steps(figures)) @ times + _digits(_steps(figures * (own - whole))).sum(axis=1)
+
+
+def _steps(figures: np.ndarray) -> np.ndarray:
+    return np.rint(figures * 2.0 ** (2 * _DIGIT)).astype(np.int64)
 
 
 def mean_of(sums: np.ndarray, total: float) -> np.ndarray:

@@ -18,6 +18,8 @@ import numpy as np
 from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.counts.block import Block
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.tables import read_table
 from tanager.encoding.typing import Label, Row, TableLike, Time
@@ -44,8 +46,10 @@ from tanager.learning.stream import (
 from tanager.learning.warm_up import WarmUp
 from tanager.scoring.explain import Explanation
 from tanager.streams.detectors import DDM, ask, check_detector
+from tanager.streams.few_columns import MANY_COLUMNS
 from tanager.streams.last_numbers import UNKNOWN, LastNumbers
 from tanager.streams.runner import SHARE, Ahead, Duel, Runner, Share
+from tanager.structure.measures import class_information
 
 ROWS_AT_ONCE = 4096  # are encoded; a model that begins encodes the rest of them again, where its cut points are new
 
@@ -115,8 +119,8 @@ class DriftAware(Classifier):
     class was more probable than the true one. A detector's change for the better, such as ADWIN reports, is ignored.
     One model is better than another if, of the recent rows on which just one of them was right, it won more than chance
     would give it (two standard deviations). With late labels an answer is checked when its label comes. In ``fit`` with
-    more than 100 columns, models that count pairs of them answer some blocks together, up to a quarter of the rows
-    learned, before they learn them.
+    more than 100 columns, models that count pairs of them see the 100 that tell most about the class while changes are
+    looked for; those that are left at the end then count all columns.
 
     Examples
     --------
@@ -346,7 +350,43 @@ class DriftAware(Classifier):
         check_lengths(n_rows(X), labels)
         block = encode_all(front, X, labels, weights, times)
         self._follow()
-        self._run_encoded(block)
+        if self._may_see_few(front, block):
+            self._learn_by_few(front, block)
+        else:
+            self._run_encoded(block)
+
+    def _may_see_few(self, front: CountsClassifier, block: Block) -> bool:
+        """Whether some of the columns do to see when the world changed: there are many, and pairs of them are counted.
+
+        A model whose options may name columns has to see all of them.
+        """
+        schema = front.encoder_.schema
+        plain = all(_names_no_column(*option, schema) for option in front.get_params(deep=False).items())
+        return len(schema) > MANY_COLUMNS and front.counts_.order > 1 and block.numbers is None and plain
+
+    def _learn_by_few(self, front: CountsClassifier, block: Block) -> None:
+        """See from some columns when the world changed; the models that are left then count all columns, once."""
+        counted = block.counted()
+        singles = JointCounts(front.counts_.schema, front.classes_, order=1)
+        singles.update(counted.codes, counted.labels, counted.weights)
+        few = np.sort(np.argsort(-class_information(singles), kind="stable")[:MANY_COLUMNS])
+        course = type(self)(**self.get_params(deep=False)).start()
+        schema = front.counts_.schema
+        schema = schema.without(*(name for i, name in enumerate(schema.names) if i not in {*few.tolist()}))
+        course._front.model.fit_columns(schema, front.classes_, None, named=False)
+        course._follow()
+        course._run_encoded(replace(block, codes=np.ascontiguousarray(block.codes[:, few])))
+        self._take_course(course, front, block)
+
+    def _take_course(self, course: DriftAware, front: CountsClassifier, block: Block) -> None:
+        """Do for all columns what was done for some of them."""
+        self.n_rows_, self.events_ = course.n_rows_, course.events_
+        self._warned, self._drifted = course._warned, course._drifted
+        self._detector, self._duel = course._detector, course._duel
+        if course._back is not None:
+            self._back = course._back.for_all_columns(self._fresh().model, block)
+        self._front = course._front.for_all_columns(front, block)
+        self._follow()
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         if y is None:
@@ -462,7 +502,7 @@ class DriftAware(Classifier):
         ``rows``: the same as they came. None: all models have the columns of the one in front, for good.
         """
         out = np.empty((len(block), len(self.classes_)))
-        self._front.ahead = Ahead(block, self._front.model.encoder_.schema, 0, all_known=rows is None)
+        self._front.ahead = Ahead(block, self._front.model.encoder_.schema, 0)
         encoded = [self._front.ahead]  # also what models had that are gone: the next may begin with the same columns
         last = None if rows is None else self._watched_numbers()
         numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
@@ -479,7 +519,6 @@ class DriftAware(Classifier):
             self._step(part.stop - done)
             done = part.stop
         for runner in self._runners():
-            runner.catch_up(len(block))
             runner.ahead = None
             runner.model.take_vocabulary(runner.model.encoder_.schema)
         self._follow()
@@ -590,14 +629,12 @@ class DriftAware(Classifier):
         self._note("restart", f"the model that began at row {self._front.began:,} answers from now on")
 
     def _fade(self) -> None:
-        model: Any = self._front.model  # ``check_options`` has seen that it can
-        model.fade(self.fade_to)
+        self._front.change(self.n_rows_, "fade", self.fade_to)  # ``check_options`` has seen that it can
         self._note("fade", f"{self.fade_to:g} of all that was counted is left")
 
     def _shrink(self) -> None:
         kept = self.n_rows_ - self._warned if self._warned is not None else self.every
-        model: Any = self._front.model
-        model.shrink(kept)
+        self._front.change(self.n_rows_, "shrink", kept)
         self._note("shrink", f"only the last {kept:,} rows are left in the window")
 
     def _begin_background(self) -> None:
@@ -621,8 +658,6 @@ class DriftAware(Classifier):
         return f"{recent:.3f} of the recent answers were wrong, {long_run:.3f} in the long run"
 
     def _note(self, what: str, why: str) -> None:
-        for runner in self._runners():  # before anything is done to them
-            runner.catch_up(self.n_rows_)
         self.events_.append(Event(self.n_rows_, what, self._front.recent.mean, why))
 
     # --- answers ------------------------------------------------------------------------------------------------
@@ -782,6 +817,13 @@ class DriftAware(Classifier):
         if "last" in data and self._shares_columns:
             self._last = LastNumbers(self._front.model)
             self._last.take_state(data["last"], state["arrays"])
+
+
+def _names_no_column(option: str, value: Any, schema: Schema) -> bool:
+    """Whether an option says the same of a model that sees some of the columns alone."""
+    if option == "super_parent":  # a name or a place
+        return isinstance(value, str) and value not in schema
+    return isinstance(value, bool | int | float | None) or (isinstance(value, str) and value not in schema)
 
 
 def _can_share(model: Classifier) -> bool:

@@ -17,12 +17,11 @@ from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import NO_STEPS, answer_ahead, answer_and_learn_encoded, grow_counts, plain_view
+from tanager.learning.stream import NO_STEPS, answer_and_learn_encoded, grow_counts, plain_view
 from tanager.scoring.decision import TIE
 from tanager.scoring.view import View
 
 LONG_RUN = 5  # the error in the long run is over that many times the rows that count as recent
-MOST_BEHIND = 0.25  # of the rows learned: so many more may be answered before they are learned, together
 CLEAR = 2.0  # standard deviations that one model must be ahead of another to be called better
 
 
@@ -74,7 +73,6 @@ class Ahead:
     block: Block
     schema: Schema
     first: int
-    all_known: bool = False  # a table to the end: rows may be answered many at a time, before they are learned
 
     @cached_property
     def plain(self) -> bool:
@@ -106,7 +104,7 @@ class Runner:
         self.since: int | None = None
         self.stage: int | None = None
         self.ahead: Ahead | None = None  # rows of a table that is being run through
-        self._lead: tuple[int, np.ndarray] | None = None  # answers to rows from one on, not learned yet
+        self.changes: list[tuple[int, str, float]] = []  # by "fade" or "shrink": after which row, to what
         self._knows = False  # for certain
         self._view: View | None = None  # what answers in the kernels, as long as it fits
         self.recent, self.long_run = Share(recent), Share(LONG_RUN * recent)
@@ -169,11 +167,7 @@ class Runner:
         block = self.ahead.part(rows)
         knows = self.knows()
         if self.ahead.plain and (knows or self._plain_view(model) is not None):
-            proba = self._answers_ahead(rows) if self.ahead.all_known and knows else None
-            if proba is not None:
-                out[:] = proba
-            else:
-                self._run_plain(model, block, out)
+            self._run_plain(model, block, out)
             if not knows:  # there was nothing to answer the first row from
                 out[0] = 1 / out.shape[1]
             wrong = np.empty(len(block))
@@ -207,30 +201,6 @@ class Runner:
             self._view = plain_view(model)
         return self._view
 
-    def _answers_ahead(self, rows: slice) -> np.ndarray | None:
-        """Answers to rows of which none is learned yet, where that is quicker.
-
-        As many blocks are answered together as are a quarter of what the model has learned, and learned afterwards.
-        """
-        assert self.ahead is not None
-        if self._lead is None or rows.start >= self._lead[0] + len(self._lead[1]):
-            self.catch_up(rows.start)
-            size = rows.stop - rows.start
-            n = max(1, int(MOST_BEHIND * float(self.model.class_count_.sum())) // size) * size
-            proba = answer_ahead(self.model, self.ahead.part(slice(rows.start, rows.start + n)))
-            if proba is None:
-                return None
-            self._lead = rows.start, proba
-        first, proba = self._lead
-        return proba[rows.start - first : rows.stop - first]
-
-    def catch_up(self, row: int) -> None:
-        """Learn the rows before this one that were answered together."""
-        if self._lead is not None:
-            assert self.ahead is not None
-            first, self._lead = self._lead[0], None
-            self.model.learn_block(self.ahead.part(slice(first, row)))
-
     def _run_rest(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
         if block.weights is None or (some := block.weights > 0).all():
             answer_and_learn_encoded(model, block, out=out)
@@ -250,6 +220,22 @@ class Runner:
         else:
             own = proba[y] if known else 0.0
             self.block.append(np.array([float(own < max(proba.values(), default=0.0) - TIE)]))
+
+    def change(self, row: int, what: str, to: float) -> None:
+        """Let the model "fade" or "shrink" after a row of the stream."""
+        getattr(self.model, what)(to)
+        self.changes.append((row, what, to))
+
+    def for_all_columns(self, model: CountsClassifier, block: Block) -> Runner:
+        """The same with a model that is to learn, from all columns, the rows since this one began."""
+        began = self.began
+        for row, what, to in [*self.changes, (len(block), "", 0.0)]:
+            if len(part := block.part(slice(began, row)).counted()):
+                model.learn_block(part)
+            if what:
+                getattr(model, what)(to)
+            began = row
+        return Runner.from_state(self.state(), model)
 
     def end_block(self) -> np.ndarray:
         """The answers of the block that ends here, now part of the shares."""
