@@ -149,7 +149,7 @@ class SideBySide:
         if not self._learned:
             return
         self._learned = False
-        _kernels.mirror_half_lives(self._store)
+        _kernels.mirror_pairs(self._store)
         shape = (self.n_classes, len(self.models))
         tables = {name: cells.reshape(*cells.shape[:-1], *shape) for name, cells in self._tables.items()}
         for name, cells in tables.items():
