@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="folder for the page, its figures and its picture")
     chosen = parser.parse_args(argv)
     if chosen.diversity:
-        print(diversity.table(None, ProgressLine()))
+        print(diversity.table(None, ProgressLine(), n_rows=500 if chosen.quick else None))
         return 0
     if chosen.rivals is not None:
         return _rivals(chosen)

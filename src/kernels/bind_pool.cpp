@@ -105,7 +105,7 @@ void bind_pool(nb::module_ &m) {
     m.def("stream_half_lives", &stream_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
           "codes"_a, "labels"_a, "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.noconvert(),
           "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
-    m.def("mirror_half_lives", &mirror, "store"_a);
+    m.def("mirror_pairs", &mirror, "store"_a);
     m.def(
         "mix_pool",
         [](const std::string &kind, const Line &weights, const Line &square, double step, double keep, double share,

@@ -219,14 +219,18 @@ struct PyPlan {
         for (int c = 0; c < plan.store.k; ++c) answer.append(out[c]);
         return answer;
     }
-    std::tuple<std::int64_t, double, int> stream(
-        const AnyArray &codes, const AnyArray &labels, const std::optional<WeightArray> &weights, const Doubles &out_,
-        double unit, const std::optional<AnyArray> &answered, const std::optional<WeightArray> &fade,
-        const std::optional<Queue> &queue, const std::optional<Integers> &n_leaving,
-        const std::optional<Doubles> &member_scores, double keep, const std::optional<Doubles> &own) {
+    std::tuple<std::int64_t, double, int, bool> stream(const AnyArray &codes, const AnyArray &labels,
+                                                       const std::optional<WeightArray> &weights, const Doubles &out_,
+                                                       double unit, const std::optional<AnyArray> &answered,
+                                                       const std::optional<WeightArray> &fade,
+                                                       const std::optional<Queue> &queue,
+                                                       const std::optional<Integers> &n_leaving,
+                                                       const std::optional<Doubles> &member_scores, double keep,
+                                                       const std::optional<Doubles> &own, bool keeps_half, bool stale) {
         check_ready();
         const int n = plan.store.n;
         Stream stream;
+        stream.keeps_half = keeps_half, stream.stale = stale;
         stream.rows = as_batch(codes, labels, weights, n);
         const std::int64_t n_rows = stream.rows.n_rows();
         double *out = as_output(out_, n_rows, plan.store.k);
@@ -242,7 +246,7 @@ struct PyPlan {
         stream.unit = unit;
         nb::gil_scoped_release release;
         const StreamEnd end = test_then_train(plan, stream, out);
-        return {end.n_done, end.unit, end.halved};
+        return {end.n_done, end.unit, end.halved, end.stale};
     }
     double right_in_folds(const AnyArray &codes, const AnyArray &labels, const Table &dealt, int n_jobs) {
         check_ready();
@@ -447,7 +451,8 @@ void bind_score(nb::module_ &m) {
              nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
              nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),
              nb::arg("gone").noconvert().none() = nb::none(), nb::arg("member_scores").noconvert().none() = nb::none(),
-             nb::arg("keep") = 1.0, nb::arg("own").noconvert().none() = nb::none())
+             nb::arg("keep") = 1.0, nb::arg("own").noconvert().none() = nb::none(), nb::arg("keeps_half") = false,
+             nb::arg("stale") = false)
         .def("rescale", &PyPlan::rescale, nb::arg("unit"))
         .def("learn_strengths", &PyPlan::learn_strengths)
         .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })

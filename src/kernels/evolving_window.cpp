@@ -76,8 +76,9 @@ void Evolving::remove(int slot, const Row &row, double weight) {
         if (!usable(x)) continue;
         const std::size_t cell = at(slot, n_) + std::size_t(i);
         const double left = weight_[cell] - weight;
-        if (left <= nothing) {
-            weight_[cell] = squares_[cell] = 0;
+        // No row is left, and what it began with, long ago perhaps, is not the base of now: it is fresh again.
+        if (left <= first_weight_[cell] + nothing * std::max(1.0, weight)) {
+            weight_[cell] = squares_[cell] = first_weight_[cell] = 0;
             ++fresh_[slot];
             set_base(slot, i);
             continue;

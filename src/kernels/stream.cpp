@@ -10,15 +10,22 @@ namespace {
 constexpr int most_bits = 332;  // of a unit: some 1e100; products of cells stay far from overflow
 
 // While nothing is missing and the plan reads the lower triangle of the pairs alone, only that is kept. Mirrored at the
-// end, however that comes.
+// end, however that comes, unless the caller does it.
 class HalfPairs {
   public:
     // Worth it where the writes that are saved outweigh one mirroring.
-    HalfPairs(Store &store, const ScoringPlan &plan, std::int64_t n_rows)
-        : store_(store), on_(store.pairs && plan.reads_half() &&
-                             double(n_rows) * store.n * store.n > 4.0 * double(store.width) * double(store.width)) {}
+    HalfPairs(Store &store, const ScoringPlan &plan, const Stream &stream)
+        : store_(store), stays_(stream.keeps_half),
+          on_(store.pairs && plan.reads_half() &&
+              (stays_ ||
+               double(stream.rows.n_rows()) * store.n * store.n > 4.0 * double(store.width) * double(store.width))) {
+        if (stream.stale && store.pairs && !(on_ && stays_)) mirror_pairs(store_);
+    }
     HalfPairs(const HalfPairs &) = delete;
-    ~HalfPairs() { end(); }
+    ~HalfPairs() {
+        if (!stays_) end();
+    }
+    bool stale() const { return on_ && stays_; }
     bool on() const { return on_; }
     void end() {
         if (on_) mirror_pairs(store_);
@@ -27,7 +34,7 @@ class HalfPairs {
 
   private:
     Store &store_;
-    bool on_;
+    bool stays_, on_;
 };
 
 // All counts fade by a factor: the unit grows, and no cell is touched. Where the unit would grow too large, all cells
@@ -68,7 +75,7 @@ StreamEnd test_then_train(ScoringPlan &plan, Stream &stream, double *out) {
     plan.rescale(stream.unit);
     plan.refresh_missing();
     const Slots values(s, false);  // an unseen value cannot be learned here
-    HalfPairs half(s, plan, rows.n_rows());
+    HalfPairs half(s, plan, stream);
     Scratch w(plan);
     std::vector<int> answered(stream.answered ? s.n : 0);  // slots of the row that is answered
     std::vector<double> judged(stream.own && stream.answered ? s.k : 0);
@@ -81,7 +88,8 @@ StreamEnd test_then_train(ScoringPlan &plan, Stream &stream, double *out) {
     for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
         const bool labelled = rows.has_label(r);
         const int y = rows.labels.at(r);
-        if ((labelled && y >= s.k) || !values.read(rows.codes, r, w.slot.data())) return {r, stream.unit, halved};
+        if ((labelled && y >= s.k) || !values.read(rows.codes, r, w.slot.data()))
+            return {r, stream.unit, halved, half.stale()};
         if (stream.answered) plan.slots.read(*stream.answered, r, answered.data());
         if (w.staged) w.staged->reader.half = half.on();
         double *answer = out + r * s.k;
@@ -107,7 +115,7 @@ StreamEnd test_then_train(ScoringPlan &plan, Stream &stream, double *out) {
         }
         stream.leaving.leave(s, r, values, w, half.on());
     }
-    return {rows.n_rows(), stream.unit, halved};
+    return {rows.n_rows(), stream.unit, halved, half.stale()};
 }
 
 }  // namespace tanager::scoring

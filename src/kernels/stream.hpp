@@ -47,12 +47,16 @@ struct Stream {
     // Or null: what the plan gave to the true class of each row before it was learned; 0 where it has none.
     double *own = nullptr;
     double unit = 1;  // cells are true counts times this
+    // Whoever calls mirrors the pairs some time: where the plan reads the lower triangle alone, only that is kept.
+    bool keeps_half = false;
+    bool stale = false;  // the upper triangle lags behind, from an earlier call
 };
 
 struct StreamEnd {
     std::int64_t n_done;  // rows before one with an unknown value or class
     double unit;
     int halved;  // how many times all cells were halved because the unit had become too large
+    bool stale;  // the upper triangle of the pairs lags behind; never without `keeps_half`
 };
 
 StreamEnd test_then_train(ScoringPlan &plan, Stream &stream, double *out);

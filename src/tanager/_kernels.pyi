@@ -476,7 +476,9 @@ class ScoringPlan:
         member_scores: _Floats | None = None,
         keep: float = 1.0,
         own: _Floats | None = None,
-    ) -> tuple[int, float, int]:
+        keeps_half: bool = False,
+        stale: bool = False,
+    ) -> tuple[int, float, int, bool]:
         """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
 
         The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
@@ -1031,7 +1033,7 @@ def stream_half_lives(
     value or class. Units are written, and `halved` goes up by how often the cells of a member were halved.
     """
 
-def mirror_half_lives(store: Store) -> None:
+def mirror_pairs(store: Store) -> None:
     """Copy the lower triangle of the pairs to the upper one."""
 
 def mix_pool(

@@ -201,6 +201,8 @@ class Twin:
         for i, (m, x) in enumerate(zip(pseudo.numbers, numbers, strict=True)):
             if x is not None:
                 self.take(m, x, w)
+                if not any(r[0][i] is not None and (a is pseudo or b is pseudo) for r, _, _, a, b in self.kept):
+                    m.weight = 0.0  # fresh again: what it began with was the base of another time
                 if m.weight > 0:
                     self.set_variance(m, i)
         for t, v in zip(pseudo.tables, values, strict=True):

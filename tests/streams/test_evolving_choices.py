@@ -31,6 +31,21 @@ def test_a_class_whose_rows_have_left_the_window_has_its_start_alone():
     assert priors(one_more) == pytest.approx({"a": 2 / 12, "b": 10 / 12})
 
 
+def test_a_class_whose_rows_have_left_the_window_is_as_wide_as_all_rows_of_it():
+    """The first class went back to what its first row began with, which was next to nothing wide."""
+    model = EvolvingNaiveBayes(window=10, numeric=["x0"])
+    model.fit(np.append(np.full(10, 3.0), np.arange(50.0, 60.0))[:, None], ["a"] * 10 + ["b"] * 10)
+    model.check_fitted()
+    state = model._kernel.state()
+    assert state["weight"][0] == 0  # the active pseudo-class of "a" has learned nothing
+    np.testing.assert_allclose([state["mean"][0], state["variance"][0]], [54.5, 8.25])
+    for x in (50.0, 51.0):
+        model.learn_one({"x0": x}, "a")
+    state = model._kernel.state()
+    assert state["weight"][0] == 3  # and the base of now
+    assert 50 < state["mean"][0] < 53
+
+
 def rows_of_window(state):
     """Weight, class, target and hidden pseudo-class of the rows in a kernel's state."""
     names = ("kept_weights", "kept_label", "kept_target", "kept_hidden")

@@ -388,10 +388,19 @@ class Schema:
         columns, sizes = list(self.columns), self.n_values.copy()
         for i, column in changed.items():
             columns[i], sizes[i] = column, column.n_values
-        new = Schema(tuple(columns), self.left_out)
         sizes.flags.writeable = False
-        new.__dict__["n_values"] = sizes  # known already, which matters where there are hundreds of columns
+        # What is known already is not found out again, which matters where there are hundreds of columns.
+        if any(column.name != self.columns[i].name for i, column in changed.items()):
+            new = Schema(tuple(columns), self.left_out)
+        else:
+            new = object.__new__(Schema)
+            new.__dict__.update(columns=tuple(columns), left_out=self.left_out, names=self.names)
+        new.__dict__["n_values"] = sizes
         return new
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Schema:
+        """Itself: nothing in it ever changes."""
+        return self
 
     def with_all(self, columns: Iterable[Column]) -> Schema:
         """Other columns in place of these, or more of them; what is left out stays so.

@@ -497,7 +497,7 @@ class Classifier(TakesTurns, Estimator):
             X = self._warm_up.aligned(batch.X, type(self).__name__)
             batch = Batch(X, batch.labels, batch.weights, batch.times)
         table = read_table(batch.X)
-        for i in range(table.n_columns):
+        for i in range(table.n_columns if table.codes is None else 0):
             table.column(i)  # refuses cells that cannot be used while they are not yet kept
         self.add_classes(classes)
         warm = self._warm_up = self._warm_up or WarmUp()

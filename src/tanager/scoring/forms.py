@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, combinations
 
 from tanager import _kernels
@@ -131,6 +132,7 @@ class StagedSum(SumOfProducts):
 Form = ProductOfSums | SumOfProducts
 
 
+@lru_cache(maxsize=16)  # asked for again whenever a column of a stream has got a new value
 def naive(n: int) -> ProductOfSums:
     """Naive Bayes over n columns: every column depends on the class alone."""
     return ProductOfSums.one_each(((),) * n)

@@ -60,6 +60,7 @@ class View:
         self._tables: _kernels.Compiled | None = None
         self._naive_tables: _kernels.Compiled | None = None  # of a staged sum: what it begins with
         self._tables_version = -1
+        self._half = False  # only one half of the counts of pairs is up to date, see ``stream_on``
         self.has_strengths = not self.learned
         if strengths is not None:
             self.take_strengths(strengths)
@@ -363,10 +364,31 @@ class View:
         counts = self.counts
         counts.make_sure_of_room(block.codes)
         rows = block.codes, block.labels, block.weights
-        done, scale, halved = self.plan.stream(
-            *rows, out, counts.scale, answered, steps.fade, queue, steps.gone, scores, keep, own
+        done, scale, halved, self._half = self.plan.stream(
+            *rows, out, counts.scale, answered, steps.fade, queue, steps.gone, scores, keep, own, False, self._half
         )
         counts.scale, self.unit = scale, scale
         counts.halvings += halved
         counts.version += 1
         return done
+
+    def stream_on(self, block: Block, out: np.ndarray) -> int:
+        """As ``stream`` without steps, for many short blocks: ``settle`` must be called before anybody else reads.
+
+        Until then only half of the counts of pairs is kept up to date, where no more is read here.
+        """
+        counts = self.counts
+        counts.make_sure_of_room(block.codes)
+        done, counts.scale, halved, self._half = self.plan.stream(
+            block.codes, block.labels, block.weights, out, counts.scale, keeps_half=True, stale=self._half
+        )
+        self.unit = counts.scale
+        counts.halvings += halved
+        counts.version += 1
+        return done
+
+    def settle(self) -> None:
+        """Bring all counts of pairs up to date, after ``stream_on``."""
+        if self._half:
+            _kernels.mirror_pairs(self.counts.store)
+            self._half = False

@@ -282,6 +282,7 @@ class DriftAware(Classifier):
     def _replace_front(self, by: Runner) -> None:
         """Another model answers from now on. One that still warms up goes on with that, for the columns of all."""
         if self._reader is None and _can_share(self._front.model) and self._front.model.n_warm_up_rows:
+            self._front.settle()
             self._reader = self._front.model
         else:
             self._retire(self._front)
@@ -289,6 +290,8 @@ class DriftAware(Classifier):
 
     def _retire(self, runner: Runner | None) -> None:
         """A model is gone; the next may begin in its place."""
+        if runner is not None:
+            runner.settle()
         if runner is not None and _can_share(runner.model) and runner.model.columns_fixed:
             self._idle = runner.model
 
@@ -508,16 +511,20 @@ class DriftAware(Classifier):
         numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
         labels = widened(block.labels)
         done = 0
-        while done < len(block):
-            part = slice(done, min(len(block), done + self._rows_of_block))
-            for runner in reversed(self._runners()):  # that in front answers last
-                if runner.ahead is None:
-                    runner.ahead = self._look_ahead(runner.model, encoded, rows, done)
-                runner.run_encoded(part, out[part])
-            if last is not None and rows is not None and numbers is not None:
-                last.add(numbers[part], labels[part], None if block.weights is None else block.weights[part])
-            self._step(part.stop - done)
-            done = part.stop
+        try:
+            while done < len(block):
+                part = slice(done, min(len(block), done + self._rows_of_block))
+                for runner in reversed(self._runners()):  # that in front answers last
+                    if runner.ahead is None:
+                        runner.ahead = self._look_ahead(runner.model, encoded, rows, done)
+                    runner.run_encoded(part, out[part])
+                if last is not None and rows is not None and numbers is not None:
+                    last.add(numbers[part], labels[part], None if block.weights is None else block.weights[part])
+                self._step(part.stop - done)
+                done = part.stop
+        finally:
+            for runner in self._runners():
+                runner.settle()
         for runner in self._runners():
             runner.ahead = None
             runner.model.take_vocabulary(runner.model.encoder_.schema)

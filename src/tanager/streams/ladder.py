@@ -70,13 +70,14 @@ class Ladder:
         self.subspace: Subspace | None = None  # the columns that the models see; None: all
         self._together: SideBySide | None = None  # what has been learned, while it is there
         self._suit: bool | None = None  # whether the models can be side by side; None: not asked yet
+        self._n_alone = 0  # rows since the models were side by side
 
     @property
     def models(self) -> list[Classifier]:
         """The models, up to date."""
         if self._together is not None:
             self._together.write_back()
-            self._together = None
+            self._together, self._n_alone = None, 0
         if self.first.n_warm_up_rows and self._suits and self.first.has_learned:
             warm_up_together([model for model in self._models if isinstance(model, CountsClassifier)])
         return self._models
@@ -97,7 +98,7 @@ class Ladder:
         return self._suit
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_models": self.models, "_together": None, "_suit": None, "subspace": self.subspace}
+        return {"_models": self.models, "_together": None, "_suit": None, "_n_alone": 0, "subspace": self.subspace}
 
     def see_only(self, subspace: Subspace) -> None:
         """From the first row on the models see these columns alone; their options speak of no other."""
@@ -140,7 +141,7 @@ class Ladder:
         everything = self.first.classes_with(classes)
         if len(everything) == len(self.first.classes_):
             return
-        models = self.models
+        models, self._n_alone = self.models, 0
         if suits(models) and self.first.has_learned and add_classes_in_warm_up(models, everything):
             return
         for model in models:
@@ -177,9 +178,13 @@ class Ladder:
                 model.encoder_ = deepcopy(model.encoder_)
         return models
 
-    def _side_by_side(self) -> SideBySide | None:
-        if self._together is None and suits(self._models) and SideBySide.fits(self._models):
-            self._together = SideBySide(self._models)
+    def _side_by_side(self, n_rows: int = 1) -> SideBySide | None:
+        """The models side by side, once rows without it, with these ``n_rows``, took as long as to lay them so."""
+        models = self._models
+        if self._together is None and suits(models) and SideBySide.fits(models):
+            self._n_alone += n_rows
+            if self._n_alone >= SideBySide.rows_to_pay(models):
+                self._together = SideBySide(models)
         return self._together
 
     # --- a stream -----------------------------------------------------------------------------------------------
@@ -347,7 +352,7 @@ class Ladder:
 
     def _next(self, block: Block, asked: Query | None) -> Said:
         """Answer and learn at least the first of these rows."""
-        together = self._side_by_side()
+        together = self._side_by_side(len(block))
         some = slice(ROWS_AT_ONCE)  # Ctrl-C is heard between two calls
         block, asked = block.part(some), None if asked is None else asked.part(some)
         run = None if together is None else together.run(block, asked)
@@ -397,7 +402,7 @@ class Ladder:
         """Probabilities by every model, (rows, models, classes); ``stream``: as a stream answers."""
         first = self.first
         if self._alike() and isinstance(first, CountsClassifier):
-            together = self._side_by_side()
+            together = self._side_by_side(0)
             if together is not None:
                 return together.answer(first.encode(X).codes)
         ask = [model.stream_proba if stream else model.predict_proba for model in self.models]

@@ -191,10 +191,18 @@ class Runner:
 
     def _run_plain(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
         """Answer and learn labelled rows of weight 1. Blocks are short: what answers is looked for once."""
-        view = self._plain_view(model)
-        done = 0 if view is None else view.stream(block, out, NO_STEPS)
+        assert self.ahead is not None
+        view, done = self._plain_view(model), 0
+        if view is not None:
+            done = view.stream(block, out, NO_STEPS) if self.ahead.all_known else view.stream_on(block, out)
         if done < len(block):
+            self.settle()
             answer_and_learn_encoded(model, block.part(slice(done, None)), out=out[done:])
+
+    def settle(self) -> None:
+        """Let others have all that was learned of rows that were encoded ahead."""
+        if self._view is not None:
+            self._view.settle()
 
     def _plain_view(self, model: CountsClassifier) -> View | None:
         if self._view is None or not self._view.valid or self._view.counts is not model.counts_:

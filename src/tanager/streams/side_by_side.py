@@ -14,6 +14,7 @@ from tanager.counts.estimates import Lidstone
 from tanager.learning.counts_classifier import CountsClassifier
 
 NEAR = 2**18  # bytes that stay in a near cache
+SMALL = 2**22  # bytes of counts side by side that are copied at once, whoever comes
 MOST_BYTES = 2**28  # of the counts side by side, which are there twice
 
 
@@ -50,6 +51,18 @@ class SideBySide:
         timed = any(clock.timed for clock in self._clocks)
         self._fade = None if timed else self._fading(1, None)  # of any row
         self._store = _kernels.Store(first.offsets, first.schema.n_values, classes, singles, pairs, [], [])
+        self._learned = False  # a row that the models have not
+
+    @staticmethod
+    def rows_to_pay(models: Sequence[AODE]) -> int:
+        """How many rows it takes until the time is gained that it takes to lay counts side by side and back.
+
+        All cells are copied, of which a row reads few. Small counts are copied as fast as a row reaches the kernels.
+        """
+        counts = models[0].counts_
+        if counts.nbytes * len(models) <= SMALL:
+            return 0
+        return int(counts.nbytes / (8 * counts.n_classes * counts.n_features**2))
 
     def _stacked(self, name: str) -> np.ndarray:
         """A table of all models: (..., classes x models)."""
@@ -101,6 +114,7 @@ class SideBySide:
             answered=None if asked is None else asked.codes,
             answers=answers,
         )
+        self._learned = self._learned or went > 0
         for clock in self._clocks:
             clock.pass_rows(went, None if block.times is None else block.times[:went])
         return judged[:went], None if answers is None else answers[:went]
@@ -115,6 +129,7 @@ class SideBySide:
             self._store, self.units, *self._estimate, codes[None, :], labels, weights, *fading, judged
         ):
             return None
+        self._learned = True
         for clock in self._clocks:
             clock.learned += 1
         return judged
@@ -131,7 +146,10 @@ class SideBySide:
 
     def write_back(self) -> None:
         """Let the models have what was learned."""
-        _kernels.mirror_half_lives(self._store)
+        if not self._learned:
+            return
+        self._learned = False
+        _kernels.mirror_pairs(self._store)
         shape = (self.n_classes, len(self.models))
         tables = {name: cells.reshape(*cells.shape[:-1], *shape) for name, cells in self._tables.items()}
         for name, cells in tables.items():
