@@ -8,26 +8,53 @@ from typing import Any
 
 import numpy as np
 from river.drift import ADWIN, DriftRetrainingClassifier
+from river.forest import ARFClassifier
 from river.naive_bayes import BernoulliNB, GaussianNB
+from river.neighbors import KNNClassifier
 from river.tree import HoeffdingTreeClassifier
 
 from benchmarks.drift import wandering
 from benchmarks.harness import Line, rate
 from tanager import (
+    A2DE,
+    ANDE,
     AODE,
+    BAN,
+    BSEJ,
     FAN,
     FANC,
+    FSSJ,
+    HNB,
     KDB,
+    LBR,
     SPC,
     SPODE,
     TAN,
+    TBMATAN,
     TC,
     WAODE,
+    AdjustedNaiveBayes,
+    AnytimeA2DE,
+    AnytimeAODE,
+    BestOf,
+    ChowLiuMultiNet,
+    Collection,
     DriftAware,
     EvolvingNaiveBayes,
+    GeneralNetwork,
     HalfLives,
     HoeffdingTree,
+    MultiNet,
     NaiveBayes,
+    NBTree,
+    NetworkForest,
+    RecursiveBayes,
+    Selective,
+    SelectiveKDB,
+    SelectiveNaiveBayes,
+    SemiNaiveBayes,
+    SuperParentTAN,
+    Wrapped,
 )
 
 BAR = 3.0
@@ -87,11 +114,22 @@ PEERS: dict[str, tuple[Callable[[int], Rows], Make, Make]] = {
     "FANC / BernoulliNB": (of_flags, FANC, BernoulliNB),
     "TAN / BernoulliNB": (of_flags, TAN, BernoulliNB),
     "FAN / BernoulliNB": (of_flags, FAN, BernoulliNB),
-    "KDB / BernoulliNB": (of_flags, KDB, BernoulliNB),
-    "SPODE / BernoulliNB": (of_flags, SPODE, BernoulliNB),
-    "WAODE / BernoulliNB": (of_flags, WAODE, BernoulliNB),
-    "TC / BernoulliNB": (of_flags, TC, BernoulliNB),
-    "SPC / BernoulliNB": (of_flags, SPC, BernoulliNB),
+    **{
+        f"{ours.__name__} / BernoulliNB": (of_flags, ours, BernoulliNB)
+        for ours in (KDB, SPODE, WAODE, TC, SPC, A2DE, ANDE, HNB, TBMATAN, Collection, AnytimeAODE, AnytimeA2DE)
+    },
+    **{
+        f"{ours.__name__} / BernoulliNB": (of_flags, ours, BernoulliNB)
+        for ours in (BAN, GeneralNetwork, MultiNet, ChowLiuMultiNet, AdjustedNaiveBayes, SelectiveNaiveBayes, Selective)
+    },
+    **{
+        f"{ours.__name__} / BernoulliNB": (of_flags, ours, BernoulliNB)
+        for ours in (SelectiveKDB, SuperParentTAN, SemiNaiveBayes, BSEJ, FSSJ, Wrapped, BestOf)
+    },
+    "NBTree / HoeffdingTreeClassifier": (of_flags, NBTree, HoeffdingTreeClassifier),
+    "RecursiveBayes / HoeffdingTreeClassifier": (of_flags, RecursiveBayes, HoeffdingTreeClassifier),
+    "NetworkForest / ARFClassifier": (of_flags, NetworkForest, ARFClassifier),
+    "LBR / KNNClassifier": (of_flags, LBR, KNNClassifier),
     "NaiveBayes(decay=0.999) / BernoulliNB": (of_flags, lambda: NaiveBayes(decay=0.999), BernoulliNB),
     "NaiveBayes(window=1000) / BernoulliNB": (of_flags, lambda: NaiveBayes(window=1000), BernoulliNB),
     "AODE(decay=0.999) / BernoulliNB": (of_flags, lambda: AODE(decay=0.999), BernoulliNB),

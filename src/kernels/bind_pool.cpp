@@ -48,7 +48,7 @@ void answer_half_lives(PyStore &store, const Line &units, double pseudo, double 
 
 std::int64_t stream_half_lives(PyStore &store, const Line &units, double pseudo, double min_count,
                                const AnyArray &codes, const AnyArray &labels, const std::optional<WeightArray> &weights,
-                               const Fades &fade, const Halvings &halved, const Cube &judged,
+                               const Fades &fade, const Halvings &halved, const std::optional<Cube> &judged,
                                const std::optional<AnyArray> &answered, const std::optional<Cube> &answers) {
     half_lives::Members members = as_members(store, units, pseudo, min_count);
     half_lives::Stream stream{
@@ -59,7 +59,7 @@ std::int64_t stream_half_lives(PyStore &store, const Line &units, double pseudo,
            "there must be one factor to fade by per member and row");
     for (std::int64_t q = 0; q < n_rows * members.n_members; ++q)
         expect(fade.data()[q] > 0 && fade.data()[q] <= 1, "a factor to fade by is above 0 and at most 1");
-    stream.judged = as_cube(judged, n_rows, members);
+    if (judged) stream.judged = as_cube(*judged, n_rows, members);
     expect(answered.has_value() == answers.has_value(), "rows to answer and room for their answers go together");
     if (answered) {
         stream.answered = as_codes(*answered, members.store.n);
@@ -103,7 +103,7 @@ void bind_pool(nb::module_ &m) {
     m.def("answer_half_lives", &answer_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
           "codes"_a, "out"_a.noconvert());
     m.def("stream_half_lives", &stream_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
-          "codes"_a, "labels"_a, "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.noconvert(),
+          "codes"_a, "labels"_a, "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.none().noconvert(),
           "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
     m.def("mirror_pairs", &mirror, "store"_a);
     m.def(

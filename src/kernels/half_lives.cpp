@@ -456,7 +456,7 @@ std::int64_t test_then_train(Members &members, Stream &stream) {
             scorer.slots().read(rows.codes, r + 1, next.data());
             scorer.expect(next.data());
         }
-        scorer.score(slot.data(), stream.judged + r * s.k);
+        if (stream.judged) scorer.score(slot.data(), stream.judged + r * s.k);
         if (!labelled) continue;
         for (int m = 0; m < members.n_members; ++m)
             if (const double factor = stream.fade[m * rows.n_rows() + r]; factor < 1)

@@ -28,9 +28,10 @@ struct Stream {
     Batch rows;
     const double *fade;             // (M, rows): before row r is learned, the counts of member m fade by fade[m, r]
     std::optional<Codes> answered;  // rows that are answered in place of those that are learned
-    double *judged;                 // (rows, M, K): what members say of the rows that are learned, before they are
-    double *answers;                // (rows, M, K): of the others, where there are any
-    std::int64_t *halved;           // per member: how many times its cells were halved because the unit was too large
+    double
+        *judged;  // (rows, M, K): what members say of the rows that are learned, before they are; null: known already
+    double *answers;       // (rows, M, K): of the others, where there are any
+    std::int64_t *halved;  // per member: how many times its cells were halved because the unit was too large
 };
 
 // Row after row is answered and then learned; returns the rows before one with an unknown value or class.

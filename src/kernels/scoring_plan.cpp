@@ -166,6 +166,36 @@ void ScoringPlan::set_product(const std::vector<int> &child, const std::vector<s
         for (int t : g.terms) fast = fast && terms[t].parents.size() == 1;
     }
     prepare_fast();
+    if (!fast)
+        for (Group &g : groups) shorten(g);
+}
+
+bool ScoringPlan::short_term(const Term &t, double weight, ShortTerm &out) const {
+    const std::size_t n = t.parents.size();
+    if (n > 2 || t.free || t.counts.sparse || t.total <= 0 || weight <= 0) return false;
+    if (n > 0 && (!t.context.cells || t.context.sparse)) return false;
+    out.cells = t.counts.cells + t.counts.base;
+    out.child_stride = t.counts.child_stride;
+    out.context = n == 0 ? store.classes : t.context.cells + t.context.base;
+    for (std::size_t q = 0; q < n; ++q) {
+        out.parent[q] = t.parents[q];
+        out.stride[q] = t.counts.strides[q];
+        out.context_stride[q] = q + 1 < n ? t.context.strides[q] : t.context.child_stride;
+    }
+    out.cell = t.cell;
+    out.total = t.total;
+    out.weight = weight;
+    return true;
+}
+
+void ScoringPlan::shorten(Group &g) const {
+    if (!estimate.constant() || store.n_values[g.child] == 0) return;
+    std::vector<ShortTerm> found(g.terms.size() + (g.base_weight > 0));
+    std::size_t at = 0;
+    if (g.base_weight > 0 && !short_term(terms[g.base], g.base_weight, found[at++])) return;
+    for (std::size_t t = 0; t < g.terms.size(); ++t)
+        if (!short_term(terms[g.terms[t]], g.weights[t], found[at++])) return;
+    g.short_terms = std::move(found);
 }
 
 void ScoringPlan::add_group(int child, const std::vector<int> &sets, const std::vector<std::vector<int>> &parents,
@@ -447,6 +477,36 @@ void add_scaled(const double *m, const double *e, int k, double *total, double *
 
 namespace {
 
+// Adds the short terms of a group that are available; the numbers are those of `term_value`. False where none is.
+bool add_short_terms(const ScoringPlan &p, const Group &g, const int *slot, const double *sub, double *sum) {
+    const Store &s = p.store;
+    const int k = s.k;
+    const std::int64_t here = slot[g.child], gone = s.missing_slot(g.child);
+    if (here == gone) return false;
+    const double unit = p.estimate.unit;
+    bool any = false;
+    for (const ShortTerm &t : g.short_terms) {
+        std::int64_t at = 0, context_at = 0;
+        bool missing = false;
+        for (int q = 0; q < 2 && t.parent[q] >= 0; ++q) {
+            const int v = slot[t.parent[q]];
+            missing = missing || v == s.missing_slot(t.parent[q]);
+            at += v * t.stride[q];
+            context_at += v * t.context_stride[q];
+        }
+        if (missing) continue;
+        any = true;
+        const double *cells = t.cells + at, *context = t.context + context_at;
+        const double *own = cells + here * t.child_stride, *lost = cells + gone * t.child_stride;
+        const double cell = unit * t.cell, total = unit * t.total;
+        for (int c = 0; c < k; ++c) {
+            const double den = at_least_zero(context[c] - lost[c] - sub[c]) + total;
+            sum[c] += t.weight * ((at_least_zero(own[c] - sub[c]) + cell) / den);
+        }
+    }
+    return any;
+}
+
 void plain_product(const ScoringPlan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
     const int k = p.store.k;
     int since = 0;
@@ -454,6 +514,7 @@ void plain_product(const ScoringPlan &p, const int *slot, const double *sub, dou
         double *sum = w.value.data();
         bool any = false;
         std::fill(sum, sum + k, 0.0);
+        if (!g.short_terms.empty()) any = add_short_terms(p, g, slot, sub, sum);
         auto add = [&](int t, double weight) {
             if (weight <= 0 ||
                 !term_value(p.store, p.estimate, p.terms, p.terms[t], slot, sub, left_out, w.once.data()))
@@ -461,8 +522,10 @@ void plain_product(const ScoringPlan &p, const int *slot, const double *sub, dou
             any = true;
             for (int c = 0; c < k; ++c) sum[c] += weight * w.once[c];
         };
-        add(g.base, g.base_weight);
-        for (std::size_t t = 0; t < g.terms.size(); ++t) add(g.terms[t], g.weights[t]);
+        if (g.short_terms.empty()) {
+            add(g.base, g.base_weight);
+            for (std::size_t t = 0; t < g.terms.size(); ++t) add(g.terms[t], g.weights[t]);
+        }
         for (int t = g.fallback; !any && t >= 0; t = p.terms[t].prefix) add(t, 1);
         if (!any) continue;
         for (int c = 0; c < k; ++c)

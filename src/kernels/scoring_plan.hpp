@@ -35,6 +35,17 @@ struct ChildPlace {
     std::int64_t step = 0, strides[most] = {0, 0, 0};
 };
 
+// A term with at most two parents and constant pseudo-counts, without a detour: terms are many (n³ / 6 for TC), and
+// each of them has its numbers in several places of memory. N(x_i, parents, y) is at cells + slot[parent] * stride ...
+// + slot[i] * child_stride, N(parents, y) at context + slot[parent] * context_stride ...; parents that are not there
+// have strides of 0.
+struct ShortTerm {
+    const double *cells = nullptr, *context = nullptr;
+    std::int64_t child_stride = 0, stride[2] = {0, 0}, context_stride[2] = {0, 0};
+    int parent[2] = {-1, -1};
+    double cell = 0, total = 0, weight = 0;
+};
+
 struct Group {                  // one attribute of a product of sums, for all classes or for those with one network
     int child = 0, base = -1;   // base: the term P(x_child | y)
     std::vector<char> classes;  // one flag per class, or empty: it applies to all
@@ -46,6 +57,8 @@ struct Group {                  // one attribute of a product of sums, for all c
     bool uniform = true;   // all these weights are 1
     bool in_order = true;  // these parents are the columns 0, 1, 2, ...
     int fallback = -1;     // where to look when no term is available; follow `prefix` from there
+    std::vector<ShortTerm>
+        short_terms;  // the base, where it has a weight, and all terms; empty where they are not short
 };
 
 struct Scratch;
@@ -135,6 +148,8 @@ struct ScoringPlan {
     void add_group(int child, const std::vector<int> &terms_, const std::vector<std::vector<int>> &parents,
                    const std::vector<double> &weight, std::vector<char> classes);
     void prepare_fast();
+    void shorten(Group &g) const;
+    bool short_term(const Term &t, double weight, ShortTerm &out) const;
     void find_children();
     bool constant_and_positive() const;
 };

@@ -1023,11 +1023,11 @@ def stream_half_lives(
     weights: _Floats | None,
     fade: _Floats,
     halved: _Integers,
-    judged: _Floats,
+    judged: _Floats | None,
     answered: _Codes | None = None,
     answers: _Floats | None = None,
 ) -> int:
-    """Answer row after row into `judged`, then learn it; before, counts of member m fade by fade[m, row].
+    """Answer row after row into `judged` (None: not at all), then learn it; before, counts of m fade by fade[m, row].
 
     With `answered` these rows are answered as well, into `answers`. Returns the rows done before one with an unknown
     value or class. Units are written, and `halved` goes up by how often the cells of a member were halved.

@@ -136,6 +136,21 @@ def test_a_row_that_is_kept_in_a_warm_up_may_change_afterwards(name: str) -> Non
     np.testing.assert_array_equal(own.predict_proba(rows), same.predict_proba(rows))
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_row_that_was_asked_about_before_others_were_learned_is_judged_anew(name: str) -> None:
+    rows, labels = stream(120, seed=7)
+    asked, quiet = MODELS[name](), MODELS[name]()
+    for r, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        for other in (row, rows[(7 * r) % len(rows)], rows[r - 1], row) if r % 3 else (rows[0],):
+            asked.predict_proba_one(other)
+        asked.learn_one(row, label)
+        quiet.predict_proba_one(row)  # a structure is chosen again where somebody asks
+        quiet.learn_one(row, label)
+        quiet.learn_one(rows[0], labels[0])
+        asked.learn_one(rows[0], labels[0])
+    np.testing.assert_array_equal(asked.predict_proba(rows), quiet.predict_proba(rows))
+
+
 @pytest.mark.parametrize("odd", [float("inf"), -float("inf"), 1.7e308, 5e-324, 10**400, True, "0.5"])
 @pytest.mark.parametrize("name", ["gaussian", "evolving"])
 def test_odd_numbers_are_taken_or_refused_as_in_tables(name: str, odd: Any) -> None:

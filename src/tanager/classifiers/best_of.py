@@ -100,6 +100,7 @@ class BestOf(Delegating):
     time_limit: float | None = None
 
     saves_structure = True
+    refresh_ratio = 2.0  # candidates are judged by all rows
     form_is_all = False
 
     _members = cast("tuple[tuple[int, float], ...]", ())  # of a pool: places of candidates, and weights

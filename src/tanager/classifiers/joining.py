@@ -49,7 +49,6 @@ class Joining(CountsClassifier):
     max_joined: int | None = None
 
     saves_structure = True
-    refresh_ratio = 1.1
 
     def check_options(self) -> None:
         super().check_options()

@@ -71,6 +71,7 @@ class SelectiveKDB(KDB):
     loss: str = "rmse"
 
     saves_structure: ClassVar[bool] = True
+    refresh_ratio: ClassVar[float] = 2.0  # all nested networks are judged by all rows
 
     def check_options(self) -> None:
         super().check_options()

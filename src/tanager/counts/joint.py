@@ -1024,11 +1024,12 @@ class JointCounts:
             for i, j in permutations(range(self.n_features), 2):
                 if places[i] is None or places[j] is None:
                     add(self._table([i, j]), [i, j])
-        for entry in self._triples:
-            anchor, first, _ = entry
-            others = [i for i in range(first, self.n_features) if i != anchor]
-            for j, m in permutations(others, 2):
-                add(self._triple(entry, j, m), [j, m, anchor])
+        if not self._absorb_triples(other, places, ours, theirs, to_class, factor):
+            for entry in self._triples:
+                anchor, first, _ = entry
+                others = [i for i in range(first, self.n_features) if i != anchor]
+                for j, m in permutations(others, 2):
+                    add(self._triple(entry, j, m), [j, m, anchor])
         for family, table in zip(self.families, self._families, strict=True):
             if isinstance(table, np.ndarray):
                 add(table, family)
@@ -1046,6 +1047,34 @@ class JointCounts:
             for i in family[:-1]:
                 keys = keys * int(self.n_slots[i]) + found[i]
             table.add(keys, found[family[-1]], own)
+
+    def _absorb_triples(
+        self,
+        other: JointCounts,
+        places: Sequence[int | None],
+        ours: list[np.ndarray],
+        theirs: list[np.ndarray],
+        to_class: np.ndarray,
+        factor: float,
+    ) -> bool:
+        """Add the triples of `other`, anchor by anchor, where it has the same columns in the same order.
+
+        False where it has not, or where values fall together: pair by pair is slower, and does for all.
+        """
+        same = list(places) == list(range(other.n_features)) and self._starts() == other._starts()
+        if not same or any(len(np.unique(own)) < len(own) for own in ours):
+            return False
+        for (anchor, first, mine), (_, _, cells) in zip(self._triples, other._triples, strict=True):
+            columns = range(first, self.n_features)
+            to, source = (
+                np.concatenate([counts.offsets[i] - counts.offsets[first] + slots[i] for i in columns])
+                for counts, slots in ((self, ours), (other, theirs))
+            )
+            n, k = int(other.n_slots[anchor]), other.n_classes
+            found = cells.reshape(*cells.shape[:2], n, k)[np.ix_(source, source, theirs[anchor])]
+            inside = mine.reshape(*mine.shape[:2], int(self.n_slots[anchor]), self.n_classes)
+            inside[np.ix_(to, to, ours[anchor], to_class)] += found if factor == 1.0 else found * factor
+        return True
 
     def _triple(self, entry: tuple[int, int, np.ndarray], j: int, m: int) -> np.ndarray:
         """The cells of columns j, m and the entry's anchor, a view."""

@@ -33,7 +33,11 @@ _VIEW = {
 }
 
 
-CALIBRATION_RATIO = 1.25  # rows may grow by this before a stream's calibration is learned again
+# Rows may grow by these before a stream learns something again. What looks at all rows each time looks at every row
+# ratio / (ratio - 1) times in all, however long the stream is: 101 times would be dear, 11 times are not.
+FROM_COUNTS = 1.01  # a structure that the counts alone tell
+FROM_ROWS = 1.1  # one that takes a look at the rows
+CALIBRATION_RATIO = 1.25  # a calibration: a few numbers from many rows
 
 
 @dataclass
@@ -282,7 +286,14 @@ def due(model: CountsClassifier, current: Current) -> float:
 def _due_structure(model: CountsClassifier, learned: float, weight: float) -> float:
     if model.contest is not None and not model.contest.begun:
         return 2.0 * learned - 1  # every column is tried on all first rows, which is dear: when they have doubled
-    return _due(model, learned, weight, model.refresh_ratio, 0.1)
+    return _due(model, learned, weight, ratio_of(model), 0.1)
+
+
+def ratio_of(model: CountsClassifier) -> float:
+    """By how much the rows of a stream may grow before the structure is learned again."""
+    if model.refresh_ratio is not None:
+        return model.refresh_ratio
+    return FROM_ROWS if model._needs_rows() else FROM_COUNTS
 
 
 def _due(model: CountsClassifier, learned: float, weight: float, ratio: float, share: float) -> float:

@@ -117,7 +117,7 @@ class CountsClassifier(Classifier):
     default_bins: ClassVar[str] = "mdl"  # how ``fit`` cuts numbers with bins=None
     order: ClassVar[int] = 2  # columns counted together with the class
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
-    refresh_ratio: ClassVar[float] = 1.01  # rows may grow by this before a stream's structure is learned again
+    refresh_ratio: ClassVar[float | None] = None  # of a structure that is dear to learn; see ``answering.ratio_of``
     saves_structure: ClassVar[bool] = False  # whether model files hold it, because learning it again takes long
     flatters_left_out: ClassVar[bool] = False  # whether a row left out of the counts alone still shapes its answer
     may_choose_once: ClassVar[bool] = False  # whether refresh=inf keeps the first structure for good, and then no rows
@@ -398,7 +398,7 @@ class CountsClassifier(Classifier):
 
     @property
     def stream_scorer(self) -> Scorer:
-        """What answers in a stream; its structure may lag behind by a percent of the rows."""
+        """What answers in a stream; its structure may lag behind by some of the rows."""
         self.check_fitted()
         return self._calibrated(fresh=False)
 
@@ -951,7 +951,7 @@ class CountsClassifier(Classifier):
     # --- the structure, and who answers -------------------------------------------------------------------------
 
     def _answers(self, *, fresh: bool) -> Current:
-        """What answers. With ``fresh`` its structure follows all rows; else it may lag behind by a percent."""
+        """What answers. With ``fresh`` its structure follows all rows; else it may lag behind by some."""
         current = self._answering.current_of(self, fresh=fresh)
         maker = self._scored_by()
         if maker.balanced:

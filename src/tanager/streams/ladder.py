@@ -396,7 +396,7 @@ class Ladder:
     def answer_dict(self, row: Mapping[str, Any]) -> np.ndarray | None:
         """``answer`` of one row in which nothing is new, where models are side by side; or None."""
         codes = None if self._together is None or self.subspace is not None else self.first.encoder_.quick_row(row)
-        return None if codes is None or self._together is None else self._together.answer(codes[None, :])
+        return None if codes is None or self._together is None else self._together.answer_row(codes)
 
     def answer(self, X: Any, *, stream: bool = False) -> np.ndarray:
         """Probabilities by every model, (rows, models, classes); ``stream``: as a stream answers."""
