@@ -14,7 +14,7 @@ INSTALL = sh -c 'test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(B
 
 # What the demo needs: the package with its kernels, what it cannot do without, matplotlib and pandas. What the build needs is
 # installed first and stays where it is, so that only kernels that have changed are compiled again: an isolated build has new
-# paths every time. The rest is installed while the kernels are compiled.
+# paths every time. The rest is installed while the kernels are compiled, and all modules are made into bytecode.
 NEEDS = import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); print(*project
 BUILD_NEEDS = $(NEEDS)["build-system"]["requires"], sep="\n")
 RUN_NEEDS = $(NEEDS)["project"]["dependencies"], *project["project"]["optional-dependencies"]["plot"], sep="\n")
@@ -24,9 +24,9 @@ $(VENV)/.built: $(KERNELS)
 	$(BIN)/python -c '$(BUILD_NEEDS)' > $(VENV)/build-needs.txt
 	$(BIN)/python -c '$(RUN_NEEDS)' > $(VENV)/run-needs.txt
 	$(INSTALL) -r $(VENV)/build-needs.txt "cmake>=3.20" "ninja>=1.11"
-	$(INSTALL) -r $(VENV)/run-needs.txt "pandas>=2.2,<4" & \
+	{ $(INSTALL) -r $(VENV)/run-needs.txt "pandas>=2.2,<4" && $(BIN)/python -m compileall -q src/tanager && \
+		$(BIN)/python -c "import matplotlib.pyplot, pandas, pyarrow, sklearn.ensemble, sklearn.model_selection"; } & \
 		$(PIP) --no-build-isolation --no-deps -e . && wait $$!
-	$(BIN)/python -m compileall -q src/tanager
 	touch $@
 
 # What the tests need beyond that.

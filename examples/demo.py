@@ -4,12 +4,13 @@
     python examples/demo.py --all               every classifier in the tables, not six of them
     python examples/demo.py --quick             a hundredth of the stream, for the tests
 
-Pictures go to demo-output/.
+Pictures go to demo-output/. Modules that later parts need are imported there: the first answer does not wait for them.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -18,10 +19,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.metrics import accuracy_score, log_loss
-from sklearn.model_selection import train_test_split
-from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 import tanager
 from tanager import (
@@ -45,8 +42,6 @@ from tanager import (
     Wrapped,
     generate,
 )
-from tanager.evaluate import prequential
-from tanager.plot import plot_anytime, plot_comparison, plot_network
 
 OUTPUT = Path("demo-output")
 FEWER_ROWS = {  # of the stream, for classifiers that are slow to learn, and why
@@ -67,6 +62,7 @@ def main() -> None:
     n_rows = 10_000 if options.quick else 1_000_000
     kinds = every_classifier if options.all else six_to_know
     OUTPUT.mkdir(exist_ok=True)
+    sys.stdout.reconfigure(line_buffering=True)  # also where somebody reads it through a pipe
     started = time.perf_counter()
     a_table(kinds())
     a_stream(n_rows, kinds())
@@ -109,6 +105,10 @@ def a_table(candidates: list[Any]) -> None:
     print("\nNothing was encoded by hand. What was decided about the first columns:\n")
     print("\n".join(str(model.encoder_.schema).splitlines()[:5]), "\n...")
 
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import train_test_split
+    from sklearn.naive_bayes import GaussianNB
+
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=1, stratify=y)
     print("\nOn 171 rows that were kept apart, beside scikit-learn:\n")
     rivals = [GaussianNB(), RandomForestClassifier(random_state=1)]
@@ -121,6 +121,8 @@ def a_table(candidates: list[Any]) -> None:
     print("\nThe strongest arcs of the tree that TAN learned (parent -> child):")
     for parent, child, information in strongest_arcs(tree)[:5]:
         print(f"  {parent} -> {child}  ({information:.3f} nats)")
+    from tanager.plot import plot_comparison, plot_network
+
     plot_network(tree, OUTPUT / "tan-breast-cancer.png", target="diagnosis")
     plot_comparison(by_log_loss(lines), OUTPUT / "breast-cancer.png", title="Breast cancer")
 
@@ -139,6 +141,10 @@ def strongest_arcs(model: TAN) -> list[tuple[str, str, float]]:
 
 
 def a_stream(n_rows: int, candidates: list[Any]) -> None:
+    from sklearn.naive_bayes import CategoricalNB
+
+    from tanager.plot import plot_comparison, plot_network
+
     heading(f"2. A stream: {n_rows:,} rows of 19 binary columns, drawn from a random TAN")
     X, y = generate.tan(dirichlet=5.0, random_state=7).take(n_rows)
     half = n_rows // 2
@@ -184,6 +190,8 @@ def a_stream(n_rows: int, candidates: list[Any]) -> None:
 
 
 def a_change(n_rows: int) -> None:
+    from tanager.evaluate import prequential
+
     heading(f"3. A world that changes: {n_rows:,} rows, another model from the middle on")
     stream = generate.drift(generate.tan(random_state=1), generate.tan(random_state=2), at=n_rows // 2)
     models = {
@@ -230,6 +238,8 @@ def measured(
     model: Any, X: Any, y: Any, X_test: Any, y_test: Any, *, yardstick: bool = False, note: str = ""
 ) -> dict[str, Any]:
     """Learn, answer, and say how well and how fast. The structure is learned by the first answer, so that counts."""
+    from sklearn.metrics import accuracy_score, log_loss
+
     _, learning = timed(lambda: model.fit(X, y).predict_proba(X_test[:1]))
     proba, answering = timed(lambda: model.predict_proba(X_test))
     name = f"{type(model).__name__} (scikit-learn)" if yardstick else name_of(model)
@@ -257,6 +267,10 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def a_deadline() -> None:
+    from sklearn.model_selection import train_test_split
+
+    from tanager.plot import plot_anytime
+
     heading("4. Answers in time: handwritten digits, 64 columns, 10 classes")
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=1, stratify=y)

@@ -7,6 +7,7 @@
 #include "changes.hpp"
 #include "threads.hpp"
 
+namespace changes_bindings {
 using namespace arrays;
 using namespace tanager;
 
@@ -131,8 +132,10 @@ void score_changes(const Floats &joint, const AnyArray &labels, const std::optio
 }
 
 }  // namespace
+}  // namespace changes_bindings
 
 void bind_changes(nb::module_ &m) {
+    using namespace changes_bindings;
     nb::class_<Factor>(m, "Factor", "What multiplies the joint probability of every row, as logs.")
         .def(
             "__init__",

@@ -4,6 +4,7 @@
 #include "bind_arrays.hpp"
 #include "conditional.hpp"
 
+namespace conditional_bindings {
 using namespace arrays;
 using namespace tanager;
 
@@ -70,8 +71,10 @@ class KeptRows {
 };
 
 }  // namespace
+}  // namespace conditional_bindings
 
 void bind_conditional(nb::module_ &m) {
+    using namespace conditional_bindings;
     using nb::arg;
     nb::class_<KeptRows>(m, "ConditionalRows", "Rows whose class is told by families of a network.")
         .def(nb::init<RowCodes, std::vector<std::size_t>, Numbers>(), arg("codes").noconvert(), arg("n_values"),

@@ -6,6 +6,8 @@
 #include "cpu.hpp"
 #include "information.hpp"
 
+namespace count_bindings {
+
 namespace {
 
 using namespace tanager;
@@ -58,9 +60,11 @@ void set_cpu_level(const std::string &name) {
 }
 
 }  // namespace
+}  // namespace count_bindings
 
-nb::object count_into(const Store &store, nb::handle codes_, nb::handle labels_, nb::handle weights_, int sign,
-                      int n_jobs, Method method) {
+nb::object arrays::count_into(const Store &store, nb::handle codes_, nb::handle labels_, nb::handle weights_, int sign,
+                              int n_jobs, tanager::Method method) {
+    using namespace count_bindings;
     if (sign != 1 && sign != -1) refuse("sign must be 1 or -1, not " + std::to_string(sign) + ".");
     if (n_jobs < 1 || n_jobs > 1024) refuse("n_jobs must lie in 1 .. 1024, it is " + std::to_string(n_jobs) + ".");
     const AnyArray codes = any_array(codes_, "codes"), labels = any_array(labels_, "labels");
@@ -84,6 +88,7 @@ nb::object count_into(const Store &store, nb::handle codes_, nb::handle labels_,
 }
 
 void bind_count(nb::module_ &m) {
+    using namespace count_bindings;
     using nb::arg;
     m.def("count", &count_rows, arg("codes"), arg("labels"), arg("weights").none(), arg("offsets"), arg("n_values"),
           arg("classes"), arg("singles"), arg("pairs").none(), arg("triples"), arg("families"), arg("sign") = 1,

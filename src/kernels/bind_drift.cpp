@@ -4,6 +4,7 @@
 #include "bind_arrays.hpp"
 #include "drift.hpp"
 
+namespace drift_bindings {
 using namespace arrays;
 using namespace tanager::drift;
 
@@ -44,8 +45,10 @@ std::pair<double, double> share(const Dense<double> &values, double keep, double
 }
 
 }  // namespace
+}  // namespace drift_bindings
 
 void bind_drift(nb::module_ &m) {
+    using namespace drift_bindings;
     m.def("wrong_answers", &mark_wrong<std::uint8_t>, nb::arg(), nb::arg().noconvert(), nb::arg(),
           nb::arg().noconvert());
     m.def("wrong_answers", &mark_wrong<std::uint16_t>, nb::arg(), nb::arg().noconvert(), nb::arg(),

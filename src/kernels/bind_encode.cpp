@@ -7,6 +7,8 @@
 #include "encode.hpp"
 #include "even_cuts.hpp"
 
+namespace encode_bindings {
+
 namespace {
 
 template <class T>
@@ -311,8 +313,10 @@ class NumberFinder {
 };
 
 }  // namespace
+}  // namespace encode_bindings
 
 void bind_encode(nb::module_ &m) {
+    using namespace encode_bindings;
     nb::class_<RowFinder>(m, "RowFinder")
         .def(nb::init<const nb::list &, const nb::list &>())
         .def("find", &RowFinder::find<std::uint8_t>)

@@ -4,6 +4,7 @@
 #include "bind_arrays.hpp"
 #include "evolving_rows.hpp"
 
+namespace evolving_bindings {
 using namespace arrays;
 using tanager::Evolving;
 using tanager::EvolvingOptions;
@@ -169,8 +170,10 @@ void check_options(const EvolvingOptions &o, int n_numbers) {
 }
 
 }  // namespace
+}  // namespace evolving_bindings
 
 void bind_evolving(nb::module_ &m) {
+    using namespace evolving_bindings;
     using nb::arg;
     nb::class_<Evolving>(m, "Evolving", "Classes made of pseudo-classes that come and go with the rows.")
         .def(

@@ -1,11 +1,8 @@
 #include "bind_folds.hpp"
 
-using namespace tanager;
-using namespace arrays;
-
-FoldedRows as_folded(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt, int n_columns,
-                     int n_classes) {
-    FoldedRows rows;
+tanager::FoldedRows arrays::as_folded(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt,
+                                      int n_columns, int n_classes) {
+    tanager::FoldedRows rows;
     rows.codes = as_codes(codes, n_columns);
     rows.labels = as_labels(labels, rows.codes.n_rows);
     expect(dealt.shape(0) > 0 && dealt.shape(0) < 65536 && std::int64_t(dealt.shape(1)) == rows.codes.n_rows,
@@ -16,6 +13,10 @@ FoldedRows as_folded(const AnyArray &codes, const AnyArray &labels, const DealtR
         expect(rows.labels.at(r) < n_classes, "a label is none of the classes");
     return rows;
 }
+
+namespace folds_bindings {
+using namespace tanager;
+using namespace arrays;
 
 namespace {
 
@@ -61,8 +62,10 @@ void weights_of_values(const AnyArray &codes_, const WeightArray &weights_, cons
 }
 
 }  // namespace
+}  // namespace folds_bindings
 
 void bind_folds(nb::module_ &m) {
+    using namespace folds_bindings;
     using nb::arg;
     m.def("fold_right", &right_of_folds, arg("codes"), arg("labels"), arg("dealt"), arg("n_values"), arg("pseudo"),
           arg("n_classes"), arg("class_pseudo"), arg("wanted"), arg("right").noconvert(), arg("heaviest") = false,

@@ -5,5 +5,9 @@
 
 using DealtRows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // (folds, rows)
 
-tanager::FoldedRows as_folded(const arrays::AnyArray &codes, const arrays::AnyArray &labels, const DealtRows &dealt,
-                              int n_columns, int n_classes);
+namespace arrays {
+
+tanager::FoldedRows as_folded(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt, int n_columns,
+                              int n_classes);
+
+}  // namespace arrays

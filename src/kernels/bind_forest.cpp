@@ -5,6 +5,7 @@
 #include "factor_loss.hpp"
 #include "forest.hpp"
 
+namespace forest_bindings {
 using namespace tanager;
 using namespace arrays;
 
@@ -231,8 +232,10 @@ double loss_of_factors(const Steps &steps, int n_classes, float unit, const Labe
 }
 
 }  // namespace
+}  // namespace forest_bindings
 
 void bind_forest(nb::module_ &m) {
+    using namespace forest_bindings;
     using nb::arg;
     nb::class_<Forest>(m, "Forest", "Families of columns, each smoothed from level to level.")
         .def(nb::init<const std::vector<std::int64_t> &, const GroupTable &, const IntTable &, float, float, float>(),

@@ -7,6 +7,7 @@
 #include "gaussian.hpp"
 #include "threads.hpp"
 
+namespace gaussian_bindings {
 using namespace arrays;
 using namespace tanager;
 
@@ -394,8 +395,10 @@ void products(const Rows &values, const Lines &lines, const Rows &mean, const Ro
 }
 
 }  // namespace
+}  // namespace gaussian_bindings
 
 void bind_gaussian(nb::module_ &m) {
+    using namespace gaussian_bindings;
     m.def("log_density_sums", &sums, nb::arg("values"), nb::arg("lines"), nb::arg("mean"), nb::arg("inverse"),
           nb::arg("top"), nb::arg("n_classes"), nb::arg("set"), nb::arg("child"), nb::arg("log_weight"),
           nb::arg("out").noconvert(), nb::arg("n_jobs") = 1);

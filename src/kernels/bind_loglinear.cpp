@@ -3,6 +3,7 @@
 #include "loglinear.hpp"
 #include "threads.hpp"
 
+namespace loglinear_bindings {
 using namespace tanager::scoring;
 using namespace arrays;
 
@@ -65,8 +66,10 @@ double gradient(const LabelledRows &self, const Floats &prior, const Floats &cel
 }
 
 }  // namespace
+}  // namespace loglinear_bindings
 
 void bind_loglinear(nb::module_ &m) {
+    using namespace loglinear_bindings;
     nb::class_<LabelledRows>(m, "LabelledRows", "Labelled rows as the cells they read; rows that are alike once.")
         .def_prop_ro("n_rows", &LabelledRows::n_rows)
         .def("gradient", &gradient, nb::arg("prior"), nb::arg("cells"), nb::arg("d_prior").noconvert(),

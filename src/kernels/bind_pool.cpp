@@ -4,6 +4,7 @@
 #include "half_lives.hpp"
 #include "pool.hpp"
 
+namespace pool_bindings {
 using namespace arrays;
 using namespace tanager;
 
@@ -97,8 +98,10 @@ double *as_mixed(const Plane &out, const Answers &answers) {
 }
 
 }  // namespace
+}  // namespace pool_bindings
 
 void bind_pool(nb::module_ &m) {
+    using namespace pool_bindings;
     using namespace nb::literals;
     m.def("answer_half_lives", &answer_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
           "codes"_a, "out"_a.noconvert());

@@ -4,6 +4,7 @@
 #include "bind_arrays.hpp"
 #include "lazy_rules.hpp"
 
+namespace rules_bindings {
 using namespace arrays;
 using namespace tanager;
 
@@ -60,8 +61,10 @@ nb::object passing(LazyRules &self, const std::vector<int> &values) {
 }
 
 }  // namespace
+}  // namespace rules_bindings
 
 void bind_rules(nb::module_ &m) {
+    using namespace rules_bindings;
     m.def("binomial_tail", &binomial_tail, nb::arg("x"), nb::arg("n"));
     nb::class_<LazyRules>(m, "LazyRules", "The search for lazy Bayesian rules over learned rows.")
         .def("__init__", &make, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("n_values"),

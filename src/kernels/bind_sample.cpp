@@ -7,6 +7,8 @@
 #include "climb.hpp"
 #include "open_network.hpp"
 
+namespace sample_bindings {
+
 namespace {
 
 using namespace tanager;
@@ -312,8 +314,10 @@ class PySeparation {
 };
 
 }  // namespace
+}  // namespace sample_bindings
 
 void bind_sample(nb::module_ &m) {
+    using namespace sample_bindings;
     using nb::arg;
     nb::class_<KeptSample>(m, "Sample", "Rows in which any set of variables can be counted.")
         .def(nb::init<nb::handle, const Places &, nb::handle>(), arg("codes"), arg("n_values"), arg("weights").none())

@@ -14,6 +14,8 @@
 #include "stream.hpp"
 #include "threads.hpp"
 
+namespace score_bindings {
+using namespace staged_bindings;
 using namespace tanager::scoring;
 using tanager::Factor;
 using namespace arrays;
@@ -419,8 +421,10 @@ std::vector<double> back_off_strengths(const std::vector<AnyArray> &tables, doub
 }
 
 }  // namespace
+}  // namespace score_bindings
 
 void bind_score(nb::module_ &m) {
+    using namespace score_bindings;
     nb::class_<PyPlan>(m, "ScoringPlan", "How a classifier reads the counts of a Store.")
         .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool, double, double>(),
              nb::arg("store"), nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0,

@@ -1,5 +1,6 @@
 #include "bind_staged.hpp"
 
+namespace staged_bindings {
 using namespace tanager::scoring;
 using namespace arrays;
 
@@ -95,7 +96,10 @@ Judged as_judged(const std::string &lines) {
     return Judged::both;
 }
 
+}  // namespace staged_bindings
+
 void bind_staged(nb::module_ &m) {
+    using namespace staged_bindings;
     nb::class_<KeptJoints>(m, "KeptJoints", "Joints of members, from the pass that judges them alone to the next.")
         .def(nb::init<std::size_t>(), nb::arg("most_bytes"));
     nb::class_<PyRun>(m, "Run", "Rows that are scored by one member after the other.")

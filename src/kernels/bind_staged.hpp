@@ -11,6 +11,8 @@ struct PyRun {
     std::unique_ptr<tanager::scoring::Run> run;
 };
 
+namespace staged_bindings {
+
 // Members are read one by one with two super-parents at most: whether a plan, and all that it falls back on, has no
 // more.
 bool few_super_parents(const tanager::scoring::ScoringPlan &plan);
@@ -23,3 +25,5 @@ PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<tanager::scoring::Sc
                std::optional<double> margin);
 tanager::scoring::Judged as_judged(const std::string &lines);
 double *as_member_scores(const tanager::scoring::ScoringPlan &plan, const arrays::Doubles &scores);
+
+}  // namespace staged_bindings

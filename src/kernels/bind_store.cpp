@@ -7,6 +7,7 @@
 #include "subsumption.hpp"
 #include "super_parent_sums.hpp"
 
+namespace store_bindings {
 using namespace tanager;
 using namespace arrays;
 
@@ -167,8 +168,10 @@ void weigh_classes(SparseTable &self, const std::vector<double> &factors) {
 }
 
 }  // namespace
+}  // namespace store_bindings
 
 void bind_store(nb::module_ &m) {
+    using namespace store_bindings;
     using nb::arg;
     nb::class_<SparseTable>(m, "SparseTable", "The counts of a family in the contexts that have occurred.")
         .def("__init__", &new_sparse, arg("sizes"), arg("child_slots"), arg("n_classes"))

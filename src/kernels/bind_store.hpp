@@ -26,6 +26,10 @@ inline void check_spare(const tanager::Layout &layout, bool smooth_unseen) {
             arrays::refuse("smoothing unseen values needs a spare slot for attribute " + std::to_string(i));
 }
 
+namespace arrays {
+
 // Counts rows into a store; None, or the sizes that they would need.
 nb::object count_into(const tanager::Store &store, nb::handle codes, nb::handle labels, nb::handle weights, int sign,
                       int n_jobs, tanager::Method method);
+
+}  // namespace arrays

@@ -4,6 +4,7 @@
 #include "bind_left_out.hpp"
 #include "sum_over_rows.hpp"
 
+namespace sums_bindings {
 using namespace arrays;
 using namespace tanager;
 
@@ -61,8 +62,10 @@ void parts(SumOverRows &self, const AnyArray &codes_, const Doubles &out, int si
 }
 
 }  // namespace
+}  // namespace sums_bindings
 
 void bind_sums(nb::module_ &m) {
+    using namespace sums_bindings;
     nb::class_<SumOverRows>(m, "SumOverRows", "Averages over all sets of columns, counted in the learned rows.")
         .def("__init__", &make, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("n_values"),
              nb::arg("n_classes"), nb::arg("kind"), nb::arg("strength"), nb::arg("smooth_unseen"))

@@ -5,6 +5,7 @@
 #include "bind_store.hpp"
 #include "trees.hpp"
 
+namespace trees_bindings {
 using namespace tanager;
 using namespace arrays;
 using trees::TreePrior;
@@ -64,8 +65,10 @@ void tree_steps(const PyStore &self, const AnyArray &log_weights, const AnyArray
 }
 
 }  // namespace
+}  // namespace trees_bindings
 
 void bind_trees(nb::module_ &m) {
+    using namespace trees_bindings;
     using nb::arg;
     m.def("tree_weights", &tree_weights, arg("store"), arg("out").noconvert(), arg("ess"), arg("unit") = 1.0,
           arg("n_jobs") = 1);

@@ -2,6 +2,7 @@
 #include "bind_arrays.hpp"
 #include "class_weights.hpp"
 
+namespace weights_bindings {
 using namespace arrays;
 using namespace tanager;
 
@@ -35,8 +36,10 @@ void best_steps(const Joint &joint, const AnyArray &labels_, const RowWeights &w
 }
 
 }  // namespace
+}  // namespace weights_bindings
 
 void bind_class_weights(nb::module_ &m) {
+    using namespace weights_bindings;
     m.def("best_class_steps", &best_steps, nb::arg("joint"), nb::arg("labels"), nb::arg("weights"),
           nb::arg("preference"), nb::arg("tie"), nb::arg("step").noconvert(), nb::arg("errors").noconvert());
 }

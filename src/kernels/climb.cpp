@@ -9,7 +9,7 @@ namespace tanager {
 
 namespace {
 
-constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 
 struct ClimbMove {
     int parent = -1, child = -1;
@@ -23,7 +23,7 @@ class GrowingNetwork {
         : n(int(task.nodes.size())), parents(task.nodes.size()), scores_(scores), task_(task),
           below_(task.nodes.size()), next_below_(task.nodes.size()), closed_(task.nodes.size()),
           gains_(task.nodes.size() * task.nodes.size(), 0.0), family_(task.nodes.size(), 0.0),
-          n_parents_(task.nodes.size(), 0), best_(task.nodes.size(), kNone), best_parent_(task.nodes.size(), -1) {
+          n_parents_(task.nodes.size(), 0), best_(task.nodes.size(), kNoScore), best_parent_(task.nodes.size(), -1) {
         for (int v = 0; v < n; ++v)
             for (int u = 0; u < n; ++u)
                 if (u == v || !task.allowed[std::size_t(u)][std::size_t(v)]) closed_.add(v, u);
@@ -127,7 +127,7 @@ class GrowingNetwork {
     }
 
     void find_best(int v) {
-        double best = kNone;
+        double best = kNoScore;
         int at = -1;
         const double *own = &gains_[std::size_t(v) * std::size_t(n)];
         if (open_[std::size_t(v)])
@@ -211,7 +211,7 @@ class Climb {
     // Makes the best move; says whether there was one that gains.
     bool step() {
         const double rounding = net_.rounding();
-        double top = kNone;
+        double top = kNoScore;
         for (int v = 0; v < net_.n; ++v) top = std::max(top, net_.best_gain(v));
         visit_arcs([&](int u, int v) {
             if (may_remove(u, v)) top = std::max(top, net_.gain(u, v));
@@ -270,7 +270,7 @@ class ClimbAround {
     // Makes the best move; says whether there was one that gains.
     bool step() {
         const double rounding = net_.rounding();
-        double top = kNone;
+        double top = kNoScore;
         for (int v = 0; v < net_.n; ++v) {
             top = std::max(top, net_.best_gain(v));
             if (!joined(v) && may_join(v)) top = std::max(top, net_.gain(target_, v));

@@ -8,7 +8,7 @@ namespace tanager::scoring {
 
 namespace {
 
-int padded(int k) { return k <= 2 ? 2 : k <= 4 ? 4 : (k + 7) / 8 * 8; }
+int stride_for(int k) { return k <= 2 ? 2 : k <= 4 ? 4 : (k + 7) / 8 * 8; }
 
 int slots_of(const ScoringPlan &p, int i) { return p.slots.limit[i] + 1; }
 
@@ -56,17 +56,17 @@ double Compiled::n_cells(const ScoringPlan &p, bool leaves_out) {
         cells += slots_of(p, g.child);
         for (int t : g.terms) cells += configurations(p, p.terms[t].parents) * slots_of(p, g.child);
     }
-    return cells * padded(leaves_out ? 2 * p.store.k : p.store.k);
+    return cells * stride_for(leaves_out ? 2 * p.store.k : p.store.k);
 }
 
 double Compiled::n_reads(const ScoringPlan &p) {
     double reads = double(p.members.size()) * p.store.n;
     for (const Group &g : p.groups) reads += double(g.terms.size()) + (g.base_weight > 0);
-    return reads * padded(p.store.k);
+    return reads * stride_for(p.store.k);
 }
 
 Compiled::Compiled(const ScoringPlan &p, double left_out_)
-    : n(p.store.n), answers(p.store.k), k(left_out_ > 0 ? 2 * answers : answers), stride(padded(k)),
+    : n(p.store.n), answers(p.store.k), k(left_out_ > 0 ? 2 * answers : answers), stride(stride_for(k)),
       left_out(left_out_), sum_of_products(p.sum_of_products) {
     offsets.push_back(0);
     for (int i = 0; i < n; ++i) {

@@ -59,9 +59,9 @@ double product_of_two_classes(const double *ratio, const double *cells, const st
     return all[0] * all[1];
 }
 
-using Family = std::vector<std::size_t>;
+using FamilyVariables = std::vector<std::size_t>;
 
-bool differ_in_last(const Family &a, const Family &b) {
+bool differ_in_last(const FamilyVariables &a, const FamilyVariables &b) {
     return a.size() == b.size() && !a.empty() && std::equal(a.begin(), a.end() - 1, b.begin());
 }
 
@@ -71,7 +71,7 @@ void add_log_totals(const CodedRows &rows, std::size_t begin, std::size_t n, con
     std::uint32_t base[kBlock], line[kBlock];  // without the last variable of a family, and with it
     double total[kTogether];
     for (std::size_t f = 0; f < tables.size(); ++f) {
-        const Family &family = tables[f].variables;
+        const FamilyVariables &family = tables[f].variables;
         const bool has_last = !family.empty();
         if (f == 0 || !differ_in_last(family, tables[f - 1].variables))
             find_lines(rows, {family.begin(), family.end() - has_last}, begin, n, base);

@@ -76,10 +76,10 @@ void add_families(const Batch &rows, const Store &store, double sign) {
 // Anchor by anchor and column by column: what all rows touch between two of them stays in the cache, where the triples
 // of one row alone lie all over the store.
 void add_triples(const Batch &rows, const Store &store, double sign) {
-    constexpr std::size_t kMostRows = 4096;
+    constexpr std::size_t kRowsTogether = 4096;
     const Slots slots(store, false);
     const auto n = std::size_t(store.n);
-    std::vector<int> slot(n * std::min<std::size_t>(kMostRows, std::size_t(rows.n_rows())));
+    std::vector<int> slot(n * std::min<std::size_t>(kRowsTogether, std::size_t(rows.n_rows())));
     std::vector<std::int64_t> cell(slot.size());
     std::vector<int> labels;
     std::vector<double> weights;
@@ -87,7 +87,7 @@ void add_triples(const Batch &rows, const Store &store, double sign) {
     for (std::int64_t next = 0; next < rows.n_rows();) {
         labels.clear();
         weights.clear();
-        for (; next < rows.n_rows() && labels.size() < kMostRows; ++next) {
+        for (; next < rows.n_rows() && labels.size() < kRowsTogether; ++next) {
             if (!rows.has_label(next)) continue;
             slots.read(rows.codes, next, &slot[labels.size() * n]);
             labels.push_back(rows.labels.at(next));

@@ -10,13 +10,11 @@ namespace tanager::scoring {
 namespace {
 
 constexpr std::int64_t kLeastRows = 20;
-constexpr int kManyColumns = 64;     // with one super-parent, of which the counts are close at hand
+constexpr int kColumnsAtHand = 64;   // with one super-parent, of which the counts are close at hand
 constexpr double kRowsPerTable = 4;  // on average
 constexpr std::size_t kTableBytes = std::size_t{1} << 18, kMostTables = 64;  // in the cache at a time
 constexpr std::size_t kAhead = 6;  // children whose counts are fetched beforehand
 constexpr int kFewRows = 2;        // with the same values: a table does not pay for them
-
-int padded(int k) { return k <= 2 ? 2 : (k + 3) / 4 * 4; }
 
 // The value of each column that was seen most often.
 std::vector<int> most_common(const Store &s) {
@@ -49,15 +47,15 @@ bool Departures::suits(const ScoringPlan &p) {
 bool Departures::pays(const ScoringPlan &p, std::int64_t n_rows) {
     if (n_rows < kLeastRows || !suits(p)) return false;
     const std::size_t n_parents = p.members[0].attributes.size();
-    if (n_parents == 1 && p.store.n < kManyColumns) return false;
+    if (n_parents == 1 && p.store.n < kColumnsAtHand) return false;
     const double n_values = std::accumulate(p.store.n_values.begin(), p.store.n_values.end(), 0.0) / p.store.n;
     return double(n_rows) >= kRowsPerTable * std::pow(n_values, n_parents);
 }
 
 Departures::Departures(const ScoringPlan &plan, std::int64_t n_rows)
     : most_rows(MemberRows::block_rows(plan, n_rows)), plan_(plan), n_(plan.store.n), k_(plan.store.k),
-      width_(padded(k_)), common_(most_common(plan.store)), gaps_(n_), begin_{0}, here_(n_), inverse_(width_, 1.0),
-      value_(width_), power_(width_) {
+      width_(twos_or_fours(k_)), common_(most_common(plan.store)), gaps_(n_), begin_{0}, here_(n_),
+      inverse_(width_, 1.0), value_(width_), power_(width_) {
     // A ratio is at most a count of all rows over a pseudo-count, and at least its inverse.
     const double unit = plan.estimate.unit, rows = std::accumulate(plan.store.classes, plan.store.classes + k_, 0.0);
     double least = 1, most = 0;
@@ -101,23 +99,11 @@ void Departures::slots(int row, int *slot) const {
     for (int i = 0; i < n_; ++i) slot[i] = slots_of(i)[row];
 }
 
-namespace {
-
-// Rows by their slots in one column, otherwise in the order that they have.
-void sort_by(const int *slot, int n_slots, const int *rows, int n_rows, int *start, int *out) {
-    std::fill_n(start, n_slots + 1, 0);
-    for (int at = 0; at < n_rows; ++at) ++start[slot[at] + 1];  // all rows are there, in whatever order
-    for (int v = 0; v < n_slots; ++v) start[v + 1] += start[v];
-    for (int at = 0; at < n_rows; ++at) out[start[slot[rows[at]]]++] = rows[at];
-}
-
-}  // namespace
-
 void Departures::sum(double *total, double *power, double *weight) {
     std::iota(sorted_.begin(), sorted_.begin() + n_rows_, 0);
     for (int i = 0; i < n_; ++i) {
         int *out = &by_column_[std::size_t(i) * most_rows];
-        sort_by(slots_of(i), plan_.store.n_slots[i], sorted_.data(), n_rows_, start_.data(), out);
+        sort_by_slot(slots_of(i), plan_.store.n_slots[i], sorted_.data(), n_rows_, start_.data(), out);
     }
     sum_.assign(std::size_t(n_rows_) * width_, 0.0);
     sum_power_.assign(sum_.size(), 0.0);
@@ -148,7 +134,7 @@ void Departures::sort_rows() {
     const auto &s = member_->attributes;
     rows_ = &by_column_[std::size_t(s.back()) * most_rows];
     if (s.size() == 1) return;
-    sort_by(slots_of(s[0]), plan_.store.n_slots[s[0]], rows_, n_rows_, start_.data(), sorted_.data());
+    sort_by_slot(slots_of(s[0]), plan_.store.n_slots[s[0]], rows_, n_rows_, start_.data(), sorted_.data());
     rows_ = sorted_.data();
 }
 

@@ -11,10 +11,6 @@ namespace {
 
 constexpr double least_variance = 1e-250, least_mean = 1e-125;  // the square of the latter is the former
 
-inline bool usable(double x) { return std::isfinite(x); }
-
-inline void keep_largest(double &largest, double x) { largest = std::max(largest, x); }
-
 }  // namespace
 
 Evolving::Evolving(const std::vector<int> &n_values, int n_numbers, int n_classes, EvolvingOptions options)

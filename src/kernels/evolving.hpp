@@ -22,11 +22,16 @@
 //                      proportion to start + mass, since a row that was answered wrongly has taught two of them
 //   prior, hidden      mass / (known classes + all weights)
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "evolving_state.hpp"
 
 namespace tanager {
+
+inline bool usable(double x) { return std::isfinite(x); }
+inline void keep_largest(double &largest, double x) { largest = std::max(largest, x); }
 
 class Evolving {
   public:

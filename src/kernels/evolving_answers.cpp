@@ -5,18 +5,16 @@
 
 #include "evolving.hpp"
 #include "log_factorial.hpp"
+#include "ties.hpp"
 
 namespace tanager {
 
 namespace {
 
-constexpr double tie = 1e-12;                 // probabilities and log-likelihoods closer than this are alike
 constexpr double distance_of_limit = 0x1p40;  // deviations of all rows; farther out the answer no longer changes
-constexpr double most_deviations = 1e140;     // of a pseudo-class; the square is finite
+constexpr double most_widths = 1e140;         // of a pseudo-class; the square is finite
 constexpr double most_misfit = 1e280;
 constexpr double least_start = 1e-12;  // what always stays of a uniform start: no value has probability 0
-
-inline bool usable(double x) { return std::isfinite(x); }
 
 }  // namespace
 
@@ -56,7 +54,7 @@ double Evolving::misfit(int slot, int i, double x) const {
     const std::size_t cell = at(slot, n_) + std::size_t(i);
     if (density_[std::size_t(i)] == Density::poisson) return -2 * x * inverse_[cell];
     if (density_[std::size_t(i)] == Density::exponential) return std::min(2 * x * inverse_[cell], most_misfit);
-    const double z = std::min(std::abs((x - mean_[cell]) * inverse_[cell]), most_deviations);
+    const double z = std::min(std::abs((x - mean_[cell]) * inverse_[cell]), most_widths);
     return z * z;
 }
 
@@ -72,7 +70,7 @@ double Evolving::log_likelihood(int slot, const Row &row, bool complete) const {
     if (complete && all_normal_) {
         const double *mean = mean_.data() + first, *inverse = inverse_.data() + first;
         for (int i = 0; i < n_; ++i) {
-            const double z = std::min(std::abs((row.numbers[i] - mean[i]) * inverse[i]), most_deviations);
+            const double z = std::min(std::abs((row.numbers[i] - mean[i]) * inverse[i]), most_widths);
             sum += z * z;
         }
         sum += norm_[std::size_t(slot)];
@@ -153,7 +151,7 @@ int Evolving::decide(Scores &scores) const {
     double most_gain = -std::numeric_limits<double>::infinity();
     for (int c = 0; c < k_; ++c)
         if (known_[c]) most_gain = std::max(most_gain, gain[c]);
-    const double enough = most_gain - tie * highest_cost_;
+    const double enough = most_gain - kSameProbability * highest_cost_;
     int best = -1;
     for (int c = 0; c < k_; ++c)
         if (known_[c] && gain[c] >= enough && (best < 0 || class_weight_[c] > class_weight_[best])) best = c;
@@ -163,7 +161,7 @@ int Evolving::decide(Scores &scores) const {
 // Where in `order_` the likeliest active pseudo-class of a class is; of equals the oldest.
 int Evolving::best_of(int c, const Scores &scores) const {
     const double *first = scores.pseudo.data() + begin_[c], *last = scores.pseudo.data() + begin_[c + 1];
-    const double enough = *std::max_element(first, last) - tie;
+    const double enough = *std::max_element(first, last) - kSameProbability;
     return begin_[c] + int(std::find_if(first, last, [&](double s) { return s >= enough; }) - first);
 }
 

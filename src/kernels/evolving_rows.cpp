@@ -9,14 +9,14 @@
 namespace tanager {
 
 namespace {
-constexpr double most = 1e90;  // numbers beyond are read as this: their squares times any weight stay finite
+constexpr double most_read = 1e90;  // numbers beyond are read as this: their squares times any weight stay finite
 }
 
 Evolving::Row EvolvingRows::at(std::int64_t r) {
     const std::byte *from = numbers_ + r * row_step_;
     for (double &x : x_) {
         x = load<double>(from);
-        x = std::isfinite(x) ? std::clamp(x, -most, most) : std::numeric_limits<double>::quiet_NaN();
+        x = std::isfinite(x) ? std::clamp(x, -most_read, most_read) : std::numeric_limits<double>::quiet_NaN();
         from += column_step_;
     }
     for (std::size_t i = 0; i < v_.size(); ++i) {

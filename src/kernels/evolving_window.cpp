@@ -9,14 +9,10 @@ namespace tanager {
 
 namespace {
 
-constexpr double nothing = 1e-9;    // a weight that is only rounding
+constexpr double no_weight = 1e-9;  // a weight that is only rounding
 constexpr double cancelled = 1e-3;  // of squares or weights: where less is left, rounding has too large a part in it
 
-inline bool usable(double x) { return std::isfinite(x); }
-
-inline void keep_largest(double &largest, double x) { largest = std::max(largest, x); }
-
-void forget(double &x, double w) { x = x - w > nothing ? x - w : 0; }
+void forget(double &x, double w) { x = x - w > no_weight ? x - w : 0; }
 
 void add_weight(double &x, double w) { x = std::max(0.0, x + w); }
 
@@ -77,7 +73,7 @@ void Evolving::remove(int slot, const Row &row, double weight) {
         const std::size_t cell = at(slot, n_) + std::size_t(i);
         const double left = weight_[cell] - weight;
         // No row is left, and what it began with, long ago perhaps, is not the base of now: it is fresh again.
-        if (left <= first_weight_[cell] + nothing * std::max(1.0, weight)) {
+        if (left <= first_weight_[cell] + no_weight * std::max(1.0, weight)) {
             weight_[cell] = squares_[cell] = first_weight_[cell] = 0;
             ++fresh_[slot];
             set_base(slot, i);
@@ -110,7 +106,7 @@ void Evolving::remove_base(const Row &row, double weight) {
         const double x = row.numbers[i];
         if (!usable(x)) continue;
         const double left = base_weight_[i] - weight;
-        if (left <= nothing) {
+        if (left <= no_weight) {
             base_weight_[i] = base_mean_[i] = base_squares_[i] = 0;
             continue;
         }

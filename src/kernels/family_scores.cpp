@@ -8,21 +8,15 @@
 
 #include "information_sum.hpp"
 #include "interrupt.hpp"
+#include "log_factorial.hpp"
 
 namespace tanager {
 
 namespace {
 
-constexpr double kMostCells = 1e8;                            // beyond this no table is made: rows are grouped
 constexpr std::size_t kCellsTogether = std::size_t{1} << 20;  // of the tables that are counted in one go
 constexpr std::size_t kMostLogGammas = std::size_t{1} << 16;  // whole numbers whose log gamma is kept
 constexpr std::size_t kMostPriors = 64;
-
-// lgamma writes a global sign; this form does not.
-double log_gamma(double x) {
-    int sign = 0;
-    return lgamma_r(x, &sign);
-}
 
 }  // namespace
 

@@ -6,13 +6,13 @@
 
 #include "split_errors.hpp"
 #include "threads.hpp"
+#include "ties.hpp"
 
 namespace tanager {
 
 namespace {
 
-constexpr std::uint32_t kMissing = std::numeric_limits<std::uint32_t>::max();
-constexpr double kTie = 1e-12;  // probabilities closer than this are a tie, as everywhere
+constexpr std::uint32_t kMissingCell = std::numeric_limits<std::uint32_t>::max();
 
 // The rows, laid out for many passes: numbers of cells row by row, and weights by row and fold.
 struct Prepared {
@@ -28,7 +28,7 @@ struct Prepared {
         for (std::size_t i = 0; i < n; ++i) {
             for (std::size_t r = 0; r < m; ++r) {
                 const int code = rows.codes.at(std::int64_t(r), std::int64_t(i));
-                cells[r * n + i] = code < columns.n_values[i] ? std::uint32_t(width + std::size_t(code)) : kMissing;
+                cells[r * n + i] = code < columns.n_values[i] ? std::uint32_t(width + std::size_t(code)) : kMissingCell;
             }
             width += std::size_t(columns.n_values[i]);
         }
@@ -105,7 +105,7 @@ class FoldedNaiveBayes {
                 put(classes_[folds * k + y], weight);
                 double *fold = fold_.data() + b * rows_.width * k;
                 for (std::size_t i = 0; i < n; ++i) {
-                    if (cells[i] != kMissing) {
+                    if (cells[i] != kMissingCell) {
                         put(total_[cells[i] * k + y], weight);
                         put(fold[cells[i] * k + y], weight);
                     } else {
@@ -165,7 +165,7 @@ class FoldedNaiveBayes {
         double *p = proba_.data();
         std::copy_n(prior_.data() + b * k, k, p);
         for (std::size_t i = 0; i < n; ++i) {
-            if (cells[i] == kMissing) continue;
+            if (cells[i] == kMissingCell) continue;
             const double *own = factors ? factors + cells[i] * k : once_.data();
             if (!factors) factor_of(b, cells[i], i, once_.data());
             for (std::size_t c = 0; c < k; ++c) p[c] *= own[c];
@@ -178,7 +178,7 @@ class FoldedNaiveBayes {
         }
         const std::size_t *order = order_.data() + b * k;
         for (std::size_t at = 0; at < k; ++at)
-            if (p[order[at]] >= best - kTie * sum) return order[at];
+            if (p[order[at]] >= best - kSameProbability * sum) return order[at];
         return order[0];
     }
 
@@ -208,7 +208,7 @@ double right_of_split(const Prepared &rows, std::size_t column, std::size_t n_va
     for (std::size_t r = 0; r < rows.m; ++r) {
         for (std::size_t b = 0; b < rows.folds; ++b) weights[r] += rows.dealt[r * rows.folds + b];
         const std::uint32_t cell = rows.cells[r * rows.n + column];
-        if (cell == kMissing) {
+        if (cell == kMissingCell) {
             without.push_back(r);
         } else {
             mass[cell - first] += weights[r];

@@ -7,12 +7,12 @@
 namespace tanager {
 
 namespace {
-constexpr double nothing = 1e-9;      // less weight than this is rounding
-constexpr double no_share = 1e-15;    // of all rows
-constexpr double least_share = 1e-2;  // of the deviation of all rows
+constexpr double least_weight_share = 1e-9;  // less weight than this is rounding
+constexpr double no_share = 1e-15;           // of all rows
+constexpr double least_share = 1e-2;         // of the deviation of all rows
 constexpr double smallest = 0x1p-1022;
 constexpr double distance = 0x1p40;  // deviations of all rows; beyond, the answer is that at this distance
-constexpr double most = 1e150;       // deviations of a class; the square is finite
+constexpr double most_away = 1e150;  // deviations of a class; the square is finite
 constexpr double far = 1024;         // deviations of a class; beyond, exact sums are read
 constexpr int most_bits = 332;       // of the scale: some 1e100
 constexpr double half_log_two_pi = 0.91893853320467274178;
@@ -226,7 +226,7 @@ double Moments::log_ratios_without(const double *row, int y, double raw, double 
 
 // The rules of tanager.counts.normals, for one column.
 Moments::Logs Moments::log_densities(double x, const Every &every, const Normal *normals) {
-    const double reach = distance * every.deviation, least_weight = nothing * scale_;
+    const double reach = distance * every.deviation, least_weight = least_weight_share * scale_;
     x = std::clamp(x, every.mean - reach, every.mean + reach);
     Logs out{-HUGE_VAL, 0};
     for (int c = 0; c < k_; ++c) {
@@ -238,7 +238,7 @@ Moments::Logs Moments::log_densities(double x, const Every &every, const Normal 
             if (!known) mean = every.mean;
             inverse = 1 / deviation, log_deviation = std::log(deviation);
         }
-        const double z = std::min(std::abs(x - mean) * inverse, most), log = -0.5 * z * z - log_deviation;
+        const double z = std::min(std::abs(x - mean) * inverse, most_away), log = -0.5 * z * z - log_deviation;
         out = {std::max(out.top, log), std::max(out.farthest, z)};
         own_[std::size_t(c)] = log;
     }

@@ -10,11 +10,11 @@ namespace tanager {
 namespace {
 
 // Written so that an empty cell, and one that subtraction left a hair below zero, counts nothing.
-double n_log_n(double n) { return n > 0.0 ? n * std::log(n) : 0.0; }
+double times_own_log(double n) { return n > 0.0 ? n * std::log(n) : 0.0; }
 
 double sum_n_log_n(const std::vector<double> &counts) {
     double sum = 0.0;
-    for (const double n : counts) sum += n_log_n(n);
+    for (const double n : counts) sum += times_own_log(n);
     return sum;
 }
 
@@ -39,13 +39,13 @@ void pair_sums(const Layout &layout, const double *pairs, double *sums) {
                 for (std::size_t w = 0; w < a_j; ++w) {
                     double both = 0.0;
                     for (std::size_t c = 0; c < n_classes; ++c, ++cell) {
-                        s_ijy += n_log_n(*cell);
+                        s_ijy += times_own_log(*cell);
                         iy[v * n_classes + c] += *cell;
                         jy[w * n_classes + c] += *cell;
                         y[c] += *cell;
                         both += *cell;
                     }
-                    s_ij += n_log_n(both);
+                    s_ij += times_own_log(both);
                     only_i[v] += both;
                     only_j[w] += both;
                     total += both;

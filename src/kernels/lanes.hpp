@@ -5,6 +5,9 @@
 
 namespace tanager::scoring {
 
+// Classes, padded to two or a multiple of four.
+inline int twos_or_fours(int k) { return k <= 2 ? 2 : (k + 3) / 4 * 4; }
+
 template <int K>
 struct Lanes {
     static_assert(K % 2 == 0);

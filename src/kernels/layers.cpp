@@ -9,7 +9,7 @@ namespace tanager {
 
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::uint32_t kNoneBefore = ~std::uint32_t{0};
 constexpr std::uint32_t kFewRows = 6;       // of a layer with a constant; equal ones of more are merged
 constexpr double kRounding = 1e-9;          // far more than sums lose
 constexpr std::size_t kDirectSlots = 4096;  // of keys, however few there are: to clear them takes less than hashing
@@ -180,7 +180,7 @@ template <class Count>
 template <class Key>
 double Layers<Count>::chain_layers(std::uint64_t most, std::uint32_t needed, const Key &key) {
     numbers_.start(layers_.size(), most);
-    chains_.assign(layers_.size(), Chain{{}, 0.0, kNone, 0});
+    chains_.assign(layers_.size(), Chain{{}, 0.0, kNoneBefore, 0});
     before_.resize(layers_.size());
     double rows = 0.0;
     for (std::uint32_t at = 0; at < layers_.size(); ++at) {
@@ -217,7 +217,7 @@ double Layers<Count>::chain_without(const Field &field) {
 
 template <class Count>
 void Layers<Count>::take_chain(const Chain &chain) {
-    for (std::uint32_t at = chain.last; at != kNone; at = before_[at])
+    for (std::uint32_t at = chain.last; at != kNoneBefore; at = before_[at])
         for (std::uint32_t k = layers_[at].begin; k < layers_[at].end; ++k) cells_.take(rows_[k]);
 }
 
@@ -285,7 +285,7 @@ void Layers<Count>::narrow(const Variables &given) {
         Layer own{last.key & mask, chain.values, {}, begin, begin, 0};
         for (std::size_t k = 0; k < kept.size(); ++k)
             if ((last.missing & flags[k]) != 0) own.missing |= std::uint32_t{1} << k;
-        for (std::uint32_t at = chain.last; at != kNone; at = before_[at]) {
+        for (std::uint32_t at = chain.last; at != kNoneBefore; at = before_[at]) {
             const Layer &one = layers_[at];
             merged_rows_.insert(merged_rows_.end(), rows_.begin() + one.begin, rows_.begin() + one.end);
             own.figures.rows += one.figures.rows;

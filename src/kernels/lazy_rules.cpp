@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "threads.hpp"
+#include "ties.hpp"
 
 namespace tanager {
 
@@ -13,9 +14,8 @@ using scoring::Smoothing;
 
 namespace {
 
-constexpr double tie = 1e-12;      // log joints closer than this are a tie
-constexpr double nothing = 1e-9;   // weights closer than this are alike
-constexpr double many_logs = 4e6;  // numbers whose logarithms are worth keeping
+constexpr double same_weight = 1e-9;  // weights closer than this are alike
+constexpr double many_logs = 4e6;     // numbers whose logarithms are worth keeping
 
 // The continued fraction of the incomplete beta function, by Lentz's method.
 double beta_fraction(double a, double b, double x) {
@@ -146,11 +146,11 @@ bool LazyRules::is_wrong(const double *score, int y, double minus, const double 
     double best = score[0];
     for (int c = 1; c < k_; ++c) best = std::max(best, score[c]);
     const bool impossible = best == -std::numeric_limits<double>::infinity();
-    if (!impossible && score[y] < best - tie) return true;
+    if (!impossible && score[y] < best - kSameProbability) return true;
     const double own = classes[y] - minus;
     for (int c = 0; c < k_; ++c) {
-        if (c == y || (!impossible && score[c] < best - tie)) continue;
-        if (classes[c] > own + nothing || (classes[c] > own - nothing && c < y)) return true;
+        if (c == y || (!impossible && score[c] < best - kSameProbability)) continue;
+        if (classes[c] > own + same_weight || (classes[c] > own - same_weight && c < y)) return true;
     }
     return false;
 }
@@ -397,7 +397,7 @@ std::shared_ptr<LazyRules::Node> LazyRules::child_of(const Node &node, Test test
 // Add tests for some rows that have passed those of the node so far.
 void LazyRules::grow(const std::shared_ptr<Node> &node, const std::vector<std::uint32_t> &queries, std::uint8_t *tested,
                      int n_jobs, const std::vector<Test> &slots) {
-    if (node->errors < options_.min_errors - nothing || int(node->tests.size()) >= options_.max_tests) return;
+    if (node->errors < options_.min_errors - same_weight || int(node->tests.size()) >= options_.max_tests) return;
     const std::size_t n = std::size_t(n_);
     const auto open = [&](std::uint32_t q, std::size_t i) {
         return !tested[q * n + i] && slots[q * n + i] != offset_[i] + Test(n_values_[i]);
@@ -419,7 +419,7 @@ void LazyRules::grow(const std::shared_ptr<Node> &node, const std::vector<std::u
         for (std::size_t i = 0; i < n; ++i) {
             if (!open(q, i)) continue;
             const Trial &trial = node->trials.at(slots[q * n + i]);
-            if (!trial.accepted || (best && trial.errors >= best->errors - nothing)) continue;
+            if (!trial.accepted || (best && trial.errors >= best->errors - same_weight)) continue;
             best = &trial;
             test = slots[q * n + i];
         }

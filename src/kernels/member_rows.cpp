@@ -7,9 +7,9 @@ namespace tanager::scoring {
 namespace {
 
 constexpr double kCachedCells = 1 << 17;
-constexpr int kRowsPerTable = 128, kFewRows = 2048, kManyRows = 16384;
+constexpr int kRowsPerContext = 128, kLeastBlockRows = 2048, kMostBlockRows = 16384;
 
-int padded(int k) { return (k + 3) / 4 * 4; }
+int whole_fours(int k) { return (k + 3) / 4 * 4; }
 
 }  // namespace
 
@@ -27,13 +27,14 @@ int MemberRows::block_rows(const ScoringPlan &plan, std::int64_t n_rows) {
         for (int i : m.attributes) size *= plan.store.n_values[i];
         most = std::max(most, size);
     }
-    const auto wanted = std::int64_t(std::clamp(kRowsPerTable * most, double(kFewRows), double(kManyRows)));
+    const auto wanted =
+        std::int64_t(std::clamp(kRowsPerContext * most, double(kLeastBlockRows), double(kMostBlockRows)));
     return int(std::max<std::int64_t>(1, std::min(wanted, n_rows)));
 }
 
 MemberRows::MemberRows(const ScoringPlan &plan, std::int64_t n_rows)
     : most_rows(block_rows(plan, n_rows)), plan_(plan), lanes_(lanes_at(chosen_cpu_level())), n_(plan.store.n),
-      k_(plan.store.k), width_(padded(k_ + 1)), here_(n_), own_(n_), inverse_(plan.totals.size() * k_),
+      k_(plan.store.k), width_(whole_fours(k_ + 1)), here_(n_), own_(n_), inverse_(plan.totals.size() * k_),
       lost_inverse_(k_), none_(k_), joint_(width_), table_(std::size_t(plan.store.width) * width_, 1.0),
       value_(std::size_t(kBatch) * width_), power_(std::size_t(kBatch) * width_) {
     for (int i = 0; i < n_; ++i)
@@ -77,17 +78,12 @@ void MemberRows::slots(int row, int *slot) const {
     for (int i = 0; i < n_; ++i) slot[i] = slot_[std::size_t(i) * most_rows + row];
 }
 
-namespace {
-
-// Rows by their slots in one column, otherwise in the order that they have.
-void sort_by(const int *slot, int n_slots, const int *rows, int n_rows, int *start, int *out) {
+void sort_by_slot(const int *slot, int n_slots, const int *rows, int n_rows, int *start, int *out) {
     std::fill_n(start, n_slots + 1, 0);
     for (int at = 0; at < n_rows; ++at) ++start[slot[at] + 1];  // all rows are there, in whatever order
     for (int v = 0; v < n_slots; ++v) start[v + 1] += start[v];
     for (int at = 0; at < n_rows; ++at) out[start[slot[rows[at]]]++] = rows[at];
 }
-
-}  // namespace
 
 void MemberRows::sort() {
     std::iota(by_class_.begin(), by_class_.begin() + n_rows_, 0);
@@ -96,7 +92,7 @@ void MemberRows::sort() {
     });
     for (int i = 0; i < n_; ++i) {
         const std::size_t at = std::size_t(i) * most_rows;
-        sort_by(&slot_[at], plan_.store.n_slots[i], by_class_.data(), n_rows_, start_.data(), &by_column_[at]);
+        sort_by_slot(&slot_[at], plan_.store.n_slots[i], by_class_.data(), n_rows_, start_.data(), &by_column_[at]);
     }
 }
 
@@ -122,7 +118,8 @@ const int *MemberRows::rows_by_values(int q) {
     const int *rows = &by_column_[std::size_t(s.back()) * most_rows];
     for (int d = int(s.size()) - 2; d >= 0; --d) {
         int *out = &sorted_[std::size_t(d % 2) * most_rows];
-        sort_by(&slot_[std::size_t(s[d]) * most_rows], plan_.store.n_slots[s[d]], rows, n_rows_, start_.data(), out);
+        sort_by_slot(&slot_[std::size_t(s[d]) * most_rows], plan_.store.n_slots[s[d]], rows, n_rows_, start_.data(),
+                     out);
         rows = out;
     }
     return rows;

@@ -124,4 +124,7 @@ class MemberRows {
     void multiply(const int *rows, int n_rows, int y, int place);
 };
 
+// Rows by their slots in one column, otherwise in the order that they have.
+void sort_by_slot(const int *slot, int n_slots, const int *rows, int n_rows, int *start, int *out);
+
 }  // namespace tanager::scoring

@@ -1,12 +1,11 @@
 #include "plan_folds.hpp"
 
 #include "score_rows.hpp"
+#include "ties.hpp"
 
 namespace tanager::scoring {
 
 namespace {
-
-constexpr double kTie = 1e-12;  // probabilities closer than this are a tie, as everywhere
 
 // Counts that are lent: they are empty in the end, whatever happens.
 class LentCounts {
@@ -58,7 +57,7 @@ int chosen(const double *proba, const Store &s) {
     const double best = *std::max_element(proba, proba + s.k);
     int first = -1;
     for (int c = 0; c < s.k; ++c)
-        if (proba[c] >= best - kTie && (first < 0 || s.classes[c] > s.classes[first])) first = c;
+        if (proba[c] >= best - kSameProbability && (first < 0 || s.classes[c] > s.classes[first])) first = c;
     return first;
 }
 

@@ -20,6 +20,8 @@ namespace tanager {
 
 using Variables = std::vector<std::size_t>;
 
+constexpr double kMostCells = 1e8;  // beyond this no table is made: rows are grouped
+
 enum class SampleMethod { automatic, bits, increments, hash };
 
 // Rows of equal configuration stand together: those of group g are rows[starts[g]] .. rows[starts[g + 1]].

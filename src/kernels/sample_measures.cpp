@@ -11,9 +11,8 @@ namespace tanager {
 
 namespace {
 
-constexpr double kMostCells = 1e8;                        // beyond this no table is made: rows are grouped
 constexpr std::size_t kKeptCells = std::size_t{1} << 14;  // of two variables, which are kept for the next test
-constexpr double kCellsTogether = 1e6;                    // of the tables that are counted in one go
+constexpr double kPairCellsTogether = 1e6;                // of the tables that are counted in one go
 
 // In a wide table most layers are empty; looking at bits is cheaper than adding.
 bool all_zero(const double *cells, std::size_t n) {
@@ -145,7 +144,7 @@ void informations(const Sample &sample, std::size_t x, const Variables &zs, cons
         }
         places.push_back(k);
         n_cells += sample.n_cells(base) * static_cast<double>(sample.n_values(zs[k]));
-        if (n_cells < kCellsTogether) continue;
+        if (n_cells < kPairCellsTogether) continue;
         finish();
         n_cells = 0.0;
     }

@@ -13,6 +13,7 @@
 
 #include "cpu.hpp"
 #include "interrupt.hpp"
+#include "ties.hpp"
 
 namespace tanager {
 
@@ -21,7 +22,6 @@ namespace {
 constexpr std::size_t kManyColumns = 100;
 constexpr std::size_t kSome = 128;    // parts that are looked at together
 constexpr double kMostCounts = 64e6;  // numbers in the tables of pairs
-constexpr double kTie = 1e-12;        // as in fold_errors.cpp
 
 // Adds up some lines of n numbers each.
 [[gnu::always_inline]] inline void add_lines(float *sum, const float *lines, const std::uint32_t *which,
@@ -446,7 +446,7 @@ class AllSplits {
         std::stable_sort(order.begin(), order.end(), [&](auto c, auto d) { return prior[c] > prior[d]; });
         const double best = *std::max_element(p.begin(), p.end()), all = std::accumulate(p.begin(), p.end(), 0.0);
         for (const std::size_t c : order)
-            if (p[c] >= best - kTie * all) return c;
+            if (p[c] >= best - kSameProbability * all) return c;
         return order[0];
     }
 

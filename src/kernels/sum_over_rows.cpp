@@ -11,12 +11,6 @@ namespace tanager {
 
 using scoring::at_least_zero;
 
-namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
-
 SumOverRows::SumOverRows(const Batch &rows, std::vector<int> n_values, int n_classes, scoring::Estimate estimate,
                          bool smooth_unseen)
     : n_(int(n_values.size())), k_(n_classes), n_values_(std::move(n_values)), estimate_(estimate),
@@ -165,7 +159,7 @@ void SumOverRows::parts(const Codes &row, int size, double min_count, double *ou
             sum += weigh(a[w] & b[w], w);
         return sum;
     };
-    std::fill_n(out, n_sets(size) * (n_ + 1) * k_, nan);
+    std::fill_n(out, n_sets(size) * (n_ + 1) * k_, kUnknown);
     std::vector<double> count(std::size_t(k_), 0.0);
     std::vector<int> set(std::size_t(size), 0);
     const auto of_set = [&](double *at) {

@@ -11,6 +11,7 @@
 // after column, in one byte each where that will do.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace tanager {
 class SumOverRows {
   public:
     static constexpr int kMostColumns = 8;  // of a set, and of a set with one column more
+    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // of what no row was asked
 
     // What is asked of a row.
     struct Question {

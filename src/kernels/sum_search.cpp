@@ -15,9 +15,10 @@ using scoring::at_least_zero;
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLeastBits = -900;    // products of more bits are added up as logs
 constexpr double kMostKept = 1 << 20;  // numbers of rows up to which a factor is worked out once
+
+}  // namespace
 
 // The words of one class, among those of a level.
 struct ClassWords {
@@ -41,8 +42,6 @@ struct SearchLevel {
     std::uint64_t *slice(int j) { return bits.data() + std::size_t(j) * stride; }
     void make_room(int n_slices) { bits.resize(std::max(bits.size(), std::size_t(n_slices) * stride)); }
 };
-
-}  // namespace
 
 // Working memory of one thread.
 struct SumOverRows::Work {
@@ -282,7 +281,7 @@ class SumOverRows::Search {
     double factors_of_all(double count) {
         const auto place = std::size_t(std::min(count, kMostKept));
         const bool whole = double(place) == count && count < kMostKept;
-        if (whole && w_.all_factors.size() <= place) w_.all_factors.resize(place + 1, nan);
+        if (whole && w_.all_factors.size() <= place) w_.all_factors.resize(place + 1, kUnknown);
         if (whole && !std::isnan(w_.all_factors[place])) return w_.all_factors[place];
         double out = in(1);
         for (const int i : w_.sorted) {  // in the same order for every row, so that no answer depends on those before
@@ -441,7 +440,7 @@ double SumOverRows::least_bits(int size, const Work &w) const {
 
 void SumOverRows::answer_row(const Codes &codes, std::int64_t r, const Question &question,
                              const std::vector<double> &complete, Work &w, double *out) const {
-    std::fill_n(out, k_, nan);
+    std::fill_n(out, k_, kUnknown);
     read_row(codes, r, w);
     if (int(w.here.size()) < question.size) return;
     first_level(question.size, w);

@@ -13,7 +13,7 @@ constexpr double step_log = 354.89135644669199842;  // the log of 2^512
 constexpr double plain_range = 550;                 // of log W, in which lifts of up to 1e30 leave room in a double
 
 // The log of the gamma function for x > 0: Stirling's series, for small x by way of larger ones.
-double log_gamma(double x) {
+double stirling_log_gamma(double x) {
     double product = 1;
     for (; x < 8; x += 1) product *= x;
     const double r = 1 / x, r2 = r * r;
@@ -36,13 +36,14 @@ struct Pseudo {
 // lnGamma(count + pseudo) - lnGamma(pseudo), the log of what count rows of one outcome give to a marginal likelihood.
 struct Rising {
     double pseudo, start;
-    explicit Rising(double pseudo_) : pseudo(pseudo_), start(log_gamma(pseudo_)) {}
-    double operator()(double count) const { return count > 0 ? log_gamma(count + pseudo) - start : 0; }
+    explicit Rising(double pseudo_) : pseudo(pseudo_), start(stirling_log_gamma(pseudo_)) {}
+    double operator()(double count) const { return count > 0 ? stirling_log_gamma(count + pseudo) - start : 0; }
 };
 
 // How that changes where rows of this weight are taken out and a count of `rest` is left.
 double fall(double pseudo, double rest, double weight) {
-    return weight == 1 ? -std::log(rest + pseudo) : log_gamma(rest + pseudo) - log_gamma(rest + weight + pseudo);
+    return weight == 1 ? -std::log(rest + pseudo)
+                       : stirling_log_gamma(rest + pseudo) - stirling_log_gamma(rest + weight + pseudo);
 }
 
 double log_weight(const Store &s, const Pseudo &pseudo, double unit, int u, int v, std::vector<double> &sums) {

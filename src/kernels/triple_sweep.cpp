@@ -8,8 +8,6 @@ namespace tanager::scoring {
 
 namespace {
 
-int padded(int k) { return k <= 2 ? 2 : (k + 3) / 4 * 4; }
-
 // x to the power of a whole number.
 double power_of(double x, int n) {
     double out = 1;
@@ -36,7 +34,7 @@ std::shared_ptr<TripleSweep> triple_sweep(const ScoringPlan &p) {
 }
 
 TripleSweep::TripleSweep(const ScoringPlan &plan)
-    : plan_(plan), n_(plan.store.n), k_(plan.store.k), width_(padded(k_)), member_of_(std::size_t(n_) * n_, -1),
+    : plan_(plan), n_(plan.store.n), k_(plan.store.k), width_(twos_or_fours(k_)), member_of_(std::size_t(n_) * n_, -1),
       n_safe_(plan.totals.size()), n_safe_before_(plan.totals.size()), known_(1024), sub_(width_),
       product_(plan.members.size() * width_), power_(product_.size()), step_(n_), value_(width_), value_power_(width_) {
     here_.reserve(n_);
