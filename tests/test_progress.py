@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tanager import TAN, BestOf, NaiveBayes, NetworkForest
+from tanager import TAN, BestOf, NaiveBayes, NetworkForest, show_progress
 from tanager.evaluate import cross_validate, prequential
 from tanager.files import learn, open_table
 from tanager.progress import LINE_EVERY, ProgressReport
@@ -136,6 +136,18 @@ def test_learning_a_file_tells_its_stages(tmp_path):
     with told_to(lambda *stage: told.append(stage)):
         learn(NaiveBayes(), open_table(str(tmp_path / "rows.csv")), "class")
     assert told == [("learning 60 rows", 0, None), ("leaving rows out", 0, 1), ("leaving rows out", 1, 1)]
+
+
+def test_a_context_shows_the_progress_of_what_is_learned_inside():
+    out = io.StringIO()
+    X, y = [["sun", "u"], ["rain", "v"]] * 20, ["play", "stay"] * 20
+    with show_progress("choosing", console=Console(file=out, width=200)), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tanager.progress.LINE_EVERY", 0.0)
+        BestOf([NaiveBayes(), TAN()]).fit(X, y).predict(X[:1])
+    assert "choosing: judging" in out.getvalue()
+    before = out.getvalue()
+    BestOf([NaiveBayes(), TAN()]).fit(X, y).predict(X[:1])
+    assert out.getvalue() == before
 
 
 def test_a_terminal_gets_a_bar():

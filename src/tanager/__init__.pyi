@@ -85,6 +85,7 @@ from tanager.plot import plot_importance as plot_importance
 from tanager.plot import plot_network as plot_network
 from tanager.plot import plot_nomogram as plot_nomogram
 from tanager.plot import plot_tree as plot_tree
+from tanager.progress import show_progress as show_progress
 from tanager.scoring.staged import AnytimeAnswer as AnytimeAnswer
 from tanager.streams.detectors import DDM as DDM
 from tanager.streams.drift import DriftAware as DriftAware

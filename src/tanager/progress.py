@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
+from tanager.stages import told_to
+
 LINE_EVERY = 10.0  # seconds between two lines in a pipe
 LONG = 5.0  # seconds: of work that takes longer the first forecast is shown at once
 WRITE_EVERY = 0.5  # seconds between two states of a notebook's line
@@ -110,6 +112,38 @@ class ProgressReport(AbstractContextManager["ProgressReport"]):
             left = passed * (1 - fraction) / fraction
         text += "" if not left else f", {about(left)} left"
         self._display.show(fraction if known else None, text + (f"; {what}" if what else ""), left)
+
+
+@contextmanager
+def show_progress(text: str = "learning", *, console: Any = None) -> Iterator[None]:
+    """Show on stderr how far long learning inside is, and the time left: a bar, or a line in notebooks and pipes.
+
+    For `NetworkForest`, `BestOf`, `GeneralNetwork` and all others that take long; what takes a moment shows nothing
+    that stays. Some put work off until their first answer: let that be inside as well.
+
+    Parameters
+    ----------
+    text : str, default="learning"
+        What is being done.
+    console : rich.console.Console, default=None
+        Where to write. None: stderr.
+
+    Yields
+    ------
+    None
+        Nothing; the work is what is inside.
+
+    Examples
+    --------
+    >>> from tanager import TAN, BestOf, NaiveBayes, show_progress
+    >>> X, y = [["sun"], ["rain"]] * 20, ["play", "stay"] * 20
+    >>> with show_progress("choosing a classifier"):
+    ...     model = BestOf([NaiveBayes(), TAN()]).fit(X, y)
+    >>> model.predict([["sun"]]).tolist()
+    ['play']
+    """
+    with ProgressReport(text, console=console) as report, told_to(report.stage):
+        yield
 
 
 def _percent(fraction: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from tanager.errors import DataError, SchemaMismatch, nearest
 from tanager.networks.network import Arc, Network
 from tanager.scoring.decision import check_costs
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Known = Mapping[str, object]  # evidence: values of chance nodes, options of decisions
 
@@ -912,7 +915,7 @@ class DecisionNetwork:
     def _repr_html_(self) -> str:
         return decisions_html(self)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw it; see ``tanager.plot_decisions``.
 
         Parameters
@@ -927,7 +930,8 @@ class DecisionNetwork:
         Figure
             Of Matplotlib.
         """
-        return public("plot_decisions")(self, path, **options)
+        figure: Figure = public("plot_decisions")(self, path, **options)
+        return figure
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tanager.learning.part_scorer import kept_block
 from tanager.learning.tree_node import TreeNode
 from tanager.scoring.lazy_rules import FoundRule
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -26,9 +29,10 @@ class Rule:
     n_rows: float
     tree: TreeNode
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the rule: its tests from left to right, and the rows that pass and fail; see ``tanager.plot_tree``."""
-        return public("plot_tree")(self.tree, path, **({"title": f"LBR: {self}"} | options))
+        figure: Figure = public("plot_tree")(self.tree, path, **({"title": f"LBR: {self}"} | options))
+        return figure
 
     def __str__(self) -> str:
         tests = " and ".join(f"{name} = {value}" for name, value in self.tests.items())

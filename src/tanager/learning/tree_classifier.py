@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from tanager.scoring.forms import Form, naive
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Tree(Protocol):
@@ -179,6 +182,7 @@ class TreeClassifier(CountsClassifier):
         """
         return {"path": self.path_of(self._tree, query)}
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the tree; see ``tanager.plot_tree``."""
-        return public("plot_tree")(self, path, **options)
+        figure: Figure = public("plot_tree")(self, path, **options)
+        return figure

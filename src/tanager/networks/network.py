@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tanager.networks.evidence import Evidence, SoftEvidence
 from tanager.networks.tables import LockedRows, checked_table, checked_values
 from tanager.networks.values import values_from_plain, values_to_plain
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Arc = tuple[str, str]  # parent, child
 
@@ -1008,7 +1011,7 @@ class Network:
         tables = "" if n == 0 else ", with tables" if n == len(self) else f", with {n} tables"
         return f"<Network of {len(self)} variable{'s' * (len(self) != 1)}{tables}: {shown}>"
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw it; see ``tanager.plot_network``.
 
         Parameters
@@ -1023,7 +1026,8 @@ class Network:
         Figure
             Of Matplotlib.
         """
-        return public("plot_network")(self, path, **options)
+        figure: Figure = public("plot_network")(self, path, **options)
+        return figure
 
     def widget(self, target: str | None = None, **options: Any) -> Any:
         """Look at it and edit it in a notebook; see ``tanager.network_widget``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tanager.learning.anytime import AnytimeClassifier
 from tanager.plot.curves import plot_curves
 from tanager.plot.figure import Path
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 def plot_anytime(
     models: AnytimeClassifier | Mapping[str, AnytimeClassifier],
@@ -22,7 +25,7 @@ def plot_anytime(
     path: Path | None = None,
     *,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """The error of anytime models by the number of super-parents used: naive Bayes at the left, all at the right.
 
     Parameters

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
 from tanager.plot.figure import Path, add_panel, add_title, new_figure, save_figure, text_size
 from tanager.plot.names import shortened_apart
 from tanager.plot.style import FAINT, INK, NAME, PALE_BLUE, PALE_GREY, PALE_RED, SMALL, styled
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _ROW = 0.3  # inches from one classifier to the next
 _SPAN, _GAP = 3.3, 0.55  # inches of the bars of one measure, and between two
 
 
 @styled
-def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None, *, title: str | None = None) -> Figure:
     """Bars of accuracy and of log loss, one pair per classifier, in the order given.
 
     Parameters

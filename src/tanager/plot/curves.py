@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,9 @@ from tanager.errors import OptionError
 from tanager.plot.figure import Path, add_panel, add_remark, add_title, new_figure, save_figure, spread_apart, text_size
 from tanager.plot.names import shortened_apart
 from tanager.plot.style import GRID, NAME, QUIET, SMALL, colour_of, dashes_of, for_letters, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _TALL, _WIDE = 3.4, 6.6  # inches of the curves
 _LANE = 0.2  # inches for the events of one model
@@ -34,7 +37,7 @@ def plot_curves(
     drifts: Sequence[int] = (),
     events: Mapping[str, Sequence[tuple[int, str]]] | None = None,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """A curve per model over the rows of a stream, each with its name and last value at its end.
 
     Parameters

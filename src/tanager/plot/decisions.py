@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tanager.decisions.diagram import DecisionNetwork
 from tanager.errors import OptionError
@@ -14,6 +14,9 @@ from tanager.plot.legend import Legend
 from tanager.plot.names import wrapped_apart
 from tanager.plot.shapes import ArcStyle, ShapeDrawer, box_size
 from tanager.plot.style import EDGE, GREY, RED, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MARGIN, HEAD = 0.3, 0.55  # inches
 FILLS = {"chance": "#e3edf5", "decision": "#fbe3c8", "utility": "#dcefdc"}  # told apart by their shapes, too
@@ -27,7 +30,7 @@ DEPENDS = ArcStyle(GREY, "depends on")
 
 
 @styled
-def plot_decisions(diagram: DecisionNetwork, path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_decisions(diagram: DecisionNetwork, path: Path | None = None, *, title: str | None = None) -> Figure:
     """Draw an influence diagram: chance nodes as ovals, decisions as boxes, utilities as diamonds.
 
     Dashed arcs lead to decisions, from what is known when they are made.

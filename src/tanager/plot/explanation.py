@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tanager.plot.figure import Path, add_remark, add_title, save_figure
 from tanager.plot.names import cell_text, shortened
 from tanager.plot.style import AGAINST, FAINT, FOR, GREEN, INK, QUIET, REMARK, SMALL, styled
 from tanager.scoring.explain import Explanation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_POINTS = 400  # of a strip; of more rows, so many are drawn
 TICKS = (0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)  # probabilities
@@ -26,7 +29,7 @@ def plot_explanation(
     answer: Any = None,
     top: int = TOP,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """Draw why a row gets its answer, or why many rows get theirs.
 
     One row: a bar for each column, the largest first, each from where the one above has ended; so they lead from the

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
 from tanager.plot.names import shortened
 from tanager.plot.style import QUIET, SMALL, TITLE, look
 from tanager.writing import whole_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Path = str | os.PathLike[str]
 
@@ -17,7 +20,7 @@ Path = str | os.PathLike[str]
 PICTURES: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -123,7 +126,7 @@ def spread_apart(places: Sequence[float], step: float, low: float, high: float) 
     return out
 
 
-def save_figure(figure: Any, path: Path | None) -> Any:
+def save_figure(figure: Any, path: Path | None) -> Figure:
     """The figure; with a path it is also written to a file, in the format of its extension. Same figure, same bytes."""
     if path is not None:
         extension = os.path.splitext(path)[1][1:].lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tanager.plot.style import COLOURS, DASHES, SMALL, colour_of, styled
 from tanager.streams.evolving import EvolvingNaiveBayes
 from tanager.streams.fuzzy_sets import About, CountAbout, NumberSet
 from tanager.streams.rules import PseudoClass, most_different
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _WIDE, _TALL = 2.7, 1.55  # inches of a panel
 _LEFT, _GAP, _BELOW = 0.66, 0.5, 0.62  # inches before the first one of a line, between two, and below
@@ -31,7 +34,7 @@ def plot_fuzzy_sets(
     kind: str = "fuzzy",
     columns: Sequence[str] | None = None,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """Every column of an evolving model, with the distribution of each pseudo-class.
 
     Pseudo-classes of one class share a colour; further ones are dashed and dotted, and those with a small prior are

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tanager.errors import DataError, OptionError
 from tanager.plot.curves import plot_curves
 from tanager.plot.figure import Path
 from tanager.streams.half_lives import HalfLives
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def plot_half_lives(model: HalfLives, path: Path | None = None, *, title: str | None = None) -> Any:
+
+def plot_half_lives(model: HalfLives, path: Path | None = None, *, title: str | None = None) -> Figure:
     """Draw the weight of every half-life along the stream: which memory was believed when.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tanager.errors import OptionError, check_whole
 from tanager.learning.importance import Importance
@@ -11,11 +11,14 @@ from tanager.plot.figure import Path, add_remark, add_title, save_figure
 from tanager.plot.names import shortened_apart
 from tanager.plot.style import AGAINST, FOR, INK, styled
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @styled
 def plot_importance(
     importance: Importance, path: Path | None = None, *, top: int = TOP, title: str | None = None
-) -> Any:
+) -> Figure:
     """Draw by how much the log loss rises where a column is not known, with intervals.
 
     Parameters

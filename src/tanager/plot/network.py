@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tanager.plot.shapes import ArcStyle, ShapeDrawer, box_size
 from tanager.plot.strongest import strongest
 from tanager.plot.style import BLUE, DARK, EDGE, GREEN, GREY, RED, SMALL, styled
 from tanager.structure.learner import LearnedNetwork
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MARGIN, BETWEEN, PAD = 0.3, 0.55, 0.24  # inches around the picture, between panels, and inside a frame
 THIN, THICK = 0.7, 4.6  # points, of arcs
@@ -57,7 +60,7 @@ def plot_network(
     max_columns: int = 60,
     title: str | None = None,
     caption: str | None = None,
-) -> Any:
+) -> Figure:
     """Draw a network or the network of a fitted classifier: the class on top, parents above their children.
 
     The width of an arc is I(parent; child | other parents). Its colour says whether both rise together, where both are

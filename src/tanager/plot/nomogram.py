@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tanager.plot.bars import TOP, largest, signed
 from tanager.plot.figure import Path, add_remark, add_title, figure_in_inches, save_figure, text_size
 from tanager.plot.names import bin_text, cell_text, shortened
 from tanager.plot.style import AGAINST, FAINT, FOR, INK, NAME, QUIET, REMARK, SMALL, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCALE = 6.4  # inches of the axis of points
 VALUE = 7.5  # points of the letters of values
@@ -31,7 +34,7 @@ def plot_nomogram(
     against: Any = None,
     top: int = TOP,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """Draw the nomogram of a model (Možina and others, 2004): what every value of every column adds to the log-odds.
 
     To read it, find the value of each column on its axis and the log-odds above it on the uppermost scale; add them all

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
 from tanager.plot.figure import Path, add_title, figure_in_inches, save_figure, text_size
 from tanager.plot.names import shortened_apart
 from tanager.plot.style import INK, NAME, QUIET, RED, REMARK, SMALL, for_letters, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LINE = 0.24  # inches from one name to the next
 _STEP = 0.13  # inches from one bar to the next
@@ -18,7 +21,7 @@ _STEP = 0.13  # inches from one bar to the next
 @styled
 def plot_ranks(
     ranks: Mapping[str, float], critical_difference: float, path: Path | None = None, *, title: str | None = None
-) -> Any:
+) -> Figure:
     """The critical-difference diagram of Demšar: mean ranks on an axis, the best on the left.
 
     A bar joins classifiers whose mean ranks differ by no more than the critical difference: on these data sets their

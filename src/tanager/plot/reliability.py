@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +13,14 @@ from tanager.plot.figure import Path, add_panel, add_remark, add_title, new_figu
 from tanager.plot.names import shortened
 from tanager.plot.style import FAINT, colour_of, dashes_of, styled
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FEW = 10  # predictions; the accuracy of fewer says little
 
 
 @styled
-def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, *, title: str | None = None) -> Any:
+def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, *, title: str | None = None) -> Figure:
     """Accuracy against confidence for every classifier, and a histogram of the confidences below.
 
     Below the diagonal a classifier is overconfident. The larger a point, the more predictions it stands for; points

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
 from tanager.plot.figure import Path, add_panel, add_title, new_figure, save_figure, text_size
 from tanager.plot.names import shortened
 from tanager.plot.style import BLUE, FAINT, NAME, QUIET, SMALL, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NAMED = 8  # data sets at most, those where the two differ most
 
@@ -22,7 +25,7 @@ def plot_scatter(
     names: tuple[str, str],
     measure: str = "error",
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """A point per data set: the loss of one classifier to the right, that of the other upwards.
 
     Above the line the first classifier is better, below it the second. The data sets where they differ most are named.

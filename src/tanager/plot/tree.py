@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
 from tanager.learning.classifier import Classifier
@@ -15,13 +15,16 @@ from tanager.plot.names import shortened, wrapped
 from tanager.plot.shapes import ShapeDrawer, box_size
 from tanager.plot.style import COLOURS, EDGE, FAINT, GROUND, SMALL, styled
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 MARGIN, LINE, GAP, BAR = 0.3, 0.34, 0.35, 0.9  # inches: around, per leaf, between columns, of the class shares
 
 
 @styled
 def plot_tree(
     what: Classifier | TreeNode, path: Path | None = None, *, max_leaves: int = 40, title: str | None = None
-) -> Any:
+) -> Figure:
     """Draw the tree of a fitted classifier from left to right: columns in boxes, values on arcs, rows in the leaves.
 
     The bar of a leaf shows the shares of the classes among its rows.

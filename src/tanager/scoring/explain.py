@@ -27,6 +27,8 @@ from tanager.scoring.forms import Form, ParentSet, ProductOfSums, SumOfProducts
 from tanager.shortcuts import public
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from tanager.scoring.view import View
 
 PartList = list[tuple[int, ParentSet, float]]  # column, parents and log-odds
@@ -71,9 +73,10 @@ class Explanation:
     def _repr_html_(self) -> str:
         return explanation_html(self)
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
+    def plot(self, path: Any = None, **options: Any) -> Figure:
         """Draw it; see ``tanager.plot_explanation``."""
-        return public("plot_explanation")(self, path, **options)
+        figure: Figure = public("plot_explanation")(self, path, **options)
+        return figure
 
     def __str__(self) -> str:
         names = {column: f"{column} = {self.values[column]}" for column in self.columns}

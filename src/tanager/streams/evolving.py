@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +39,9 @@ from tanager.scoring.decision import check_costs
 from tanager.shortcuts import public
 from tanager.streams.densities import DENSITIES, check_density, check_support, density_of, is_plain
 from tanager.streams.rules import Event, PseudoClass, Rules, events_of, pseudo_classes_of, rules_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _PART = "evolving-"  # arrays of a model file
 ROWS_AT_ONCE = 1024  # that the kernel learns in one call
@@ -600,7 +603,7 @@ class EvolvingNaiveBayes(Classifier):
         """
         return rules_of(self.pseudo_classes_, self.join)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the fuzzy sets of every column; see ``tanager.plot_fuzzy_sets``.
 
         Parameters
@@ -615,7 +618,8 @@ class EvolvingNaiveBayes(Classifier):
         Figure
             Of Matplotlib.
         """
-        return public("plot_fuzzy_sets")(self, path, **options)
+        figure: Figure = public("plot_fuzzy_sets")(self, path, **options)
+        return figure
 
     # --- what order forbids --------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from tanager.streams.pool import KINDS, Pool
 from tanager.streams.subspace import BINS, Subspace, draw
 from tanager.streams.table_columns import names_of
 from tanager.streams.weight_history import WeightHistory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _OF_THE_FIRST = ("classes_", "target_name_", "encoder_", "n_features_in_", "feature_names_in_")
 
@@ -688,7 +691,7 @@ class HalfLives(Classifier):
             rule="weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items()),
         )
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw which half-life spoke when; see ``tanager.plot_half_lives``.
 
         Parameters
@@ -703,7 +706,8 @@ class HalfLives(Classifier):
         Figure
             Of Matplotlib.
         """
-        return public("plot_half_lives")(self, path, **options)
+        figure: Figure = public("plot_half_lives")(self, path, **options)
+        return figure
 
     # --- files --------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +42,9 @@ from tanager.learning.tree_node import TreeNode
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
 from tanager.streams.growing_tree import GrowingTree, Leaf, Split, SplitRule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _PIECE = 4096  # rows that are encoded at once; a row with a new value ends a piece
 
@@ -425,7 +428,7 @@ class HoeffdingTree(Classifier):
         odds = float(np.log(own / other))
         return replace(found, probability=own, log_odds=odds, prior=odds, parts=())
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the tree; see ``tanager.plot_tree``.
 
         Parameters
@@ -440,7 +443,8 @@ class HoeffdingTree(Classifier):
         Figure
             Of Matplotlib.
         """
-        return public("plot_tree")(self, path, **options)
+        figure: Figure = public("plot_tree")(self, path, **options)
+        return figure
 
     # --- what order forbids -------------------------------------------------------------------------------------
 
