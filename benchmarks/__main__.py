@@ -1,9 +1,12 @@
-"""``python -m benchmarks [part of a name]``: the whole table, each line a ratio to a peer in the same run."""
+"""``python -m benchmarks [part of a name]``: the whole table, each line a ratio to a peer in the same run.
+
+Every line is added to `benchmarks/history.jsonl`; one that is slower than earlier runs on such a machine is marked.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
-import platform
 import sys
 
 from benchmarks import (
@@ -20,6 +23,7 @@ from benchmarks import (
     frames,
     generate,
     half_lives,
+    history,
     interrupts,
     learners,
     marginals,
@@ -35,6 +39,7 @@ from benchmarks import (
     stream,
     wide,
 )
+from benchmarks.harness import Line
 from tanager import _kernels
 
 GROUPS = {
@@ -68,21 +73,39 @@ GROUPS = {
 }
 
 
-def main(wanted: str) -> int:
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+def main(wanted: str = "", *, keep: bool = False) -> int:
+    """Print the lines, add them to the history, and count those that miss their bar or have become slower."""
+    run, earlier, troubles = history.Run.now(), history.read(history.REFERENCE, history.OWN), list[str]()
+    print(f"{run.machine}, load {os.getloadavg()[0]:.1f}, commit {run.commit}")
     print(f"instruction sets: {', '.join(_kernels.cpu_features())}\n")
     print(f"{'what / peer':<62}{'figures':>34}{'ratio':>9}  bar")
-    missed = 0
     for name, group in GROUPS.items():
-        if wanted not in name:
-            continue
-        for line in group.lines():
-            sign = "<=" if line.at_most else ">="
-            mark = "" if line.holds else "  MISSED"
-            print(f"{line.what:<62}{line.figures:>34}{line.ratio:>9.3f}  {sign} {line.bar:.3f}{mark}", flush=True)
-            missed += not line.holds
-    return missed
+        for line in group.lines() if wanted in name else ():
+            record = run.record(name, line)
+            slower = history.slowdown(record, earlier)
+            print(shown(line) + ("  SLOWER" if slower else ""), flush=True)
+            history.add(record, history.REFERENCE if keep else history.OWN)
+            troubles += [f"{line.what}: misses its bar"] if not line.holds else []
+            troubles += [f"{line.what}: {slower}"] if slower else []
+    print(
+        "\n"
+        + "\n".join(
+            troubles
+            or ["All bars are met, and no line is slower than earlier runs on such a machine, as far as there are any."]
+        )
+    )
+    return len(troubles)
+
+
+def shown(line: Line) -> str:
+    sign = "<=" if line.at_most else ">="
+    mark = "" if line.holds else "  MISSED"
+    return f"{line.what:<62}{line.figures:>34}{line.ratio:>9.3f}  {sign} {line.bar:.3f}{mark}"
 
 
 if __name__ == "__main__":
-    sys.exit(1 if main(" ".join(sys.argv[1:])) else 0)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("wanted", nargs="*", help="part of a group's name")
+    parser.add_argument("--keep", action="store_true", help="add to the figures that are kept with the project")
+    given = parser.parse_args()
+    sys.exit(1 if main(" ".join(given.wanted), keep=given.keep) else 0)

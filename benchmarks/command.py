@@ -109,5 +109,18 @@ def lines() -> Iterator[Line]:
     yield Line("tanager compare kr-vs-kp.csv, all models: seconds / 15", seconds(spent), spent / 15, 1.0)
 
 
+def main(words: list[str]) -> str | None:
+    """Compare with another checkout; what is wrong, where something is."""
+    if len(words) != 1:
+        return (
+            "usage: python -m benchmarks.command SRC: seconds of common commands, by the checkout whose src folder is "
+            "given and by this one. Without another checkout: python -m benchmarks command."
+        )
+    if not Path(words[0], "tanager").is_dir():
+        return f"{words[0]} has no folder tanager. Give the src folder of another checkout, such as ../before/src."
+    before_and_after(words[0])
+    return None
+
+
 if __name__ == "__main__":
-    before_and_after(sys.argv[1])
+    sys.exit(main(sys.argv[1:]))

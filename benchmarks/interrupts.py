@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from benchmarks.harness import Line, binary_rows, seconds
 from tanager import A2DE, AODE, GeneralNetwork, NetworkForest
 
-ROUNDS = 7
+ROUNDS = 40
 
 
 def in_a_thread(work: Callable[[], object]) -> float:

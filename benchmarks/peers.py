@@ -8,6 +8,7 @@ processor, best of two, and include whatever has to be done to the table first. 
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.util
 import resource
 import subprocess
@@ -24,6 +25,9 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from tanager import AODE, NaiveBayes, NetworkForest, datasets
+
+KEPT = Path(__file__).parent / "peers.csv"
+HEADER = ("", "first", "learn, s", "answer 1,000 rows, ms", "accuracy", "log loss")
 
 #: From the training rows to a function that gives probabilities of the classes in sorted order.
 Learn = Callable[[pd.DataFrame, pd.Series], Callable[[pd.DataFrame], np.ndarray]]
@@ -274,15 +278,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="?", default="", help="part of a name")
     parser.add_argument("--weka", metavar="weka.jar", help="Weka 3.6 or later; needs Java")
+    parser.add_argument("--keep", action="store_true", help=f"write {KEPT.name}, of which README.md shows the table")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     threadpool_limits(1)  # threads that wait for each other would count as time of the processor
-    print("| | first | learn, s | answer 1,000 rows, ms | accuracy | log loss |")
-    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    rows = [HEADER]
+    print(markdown(HEADER), "| --- | --- | ---: | ---: | ---: | ---: |", sep="\n")
     peers = [peer for peer in PEERS if options.only in peer.name and importlib.util.find_spec(peer.package)]
     for r in chain(map(measured, peers), weka(options.weka) if options.weka else ()):
-        figures = f"{r.learning:.2f} | {1000 * r.answering:.1f} | {r.accuracy:.3f} | {r.log_loss:.3f}"
-        print(f"| {r.peer.name} | {r.peer.needs} | {figures} |", flush=True)
+        figures = f"{r.learning:.2f}", f"{1000 * r.answering:.1f}", f"{r.accuracy:.3f}", f"{r.log_loss:.3f}"
+        rows.append((r.peer.name, r.peer.needs, *figures))
+        print(markdown(rows[-1]), flush=True)
+    if options.keep:
+        with KEPT.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def markdown(row: tuple[str, ...]) -> str:
+    return f"| {' | '.join(row)} |"
 
 
 if __name__ == "__main__":

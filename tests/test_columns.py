@@ -17,6 +17,7 @@ from tanager import AODE, Column, DataError, DataWarning, NaiveBayes, OptionErro
 from tanager.cli.main import main
 from tanager.cluster import fit as fit_in_parts
 from tanager.cluster import run_here
+from tanager.encoding.marks import MARKS
 from tanager.encoding.policy import Run
 from tanager.evaluate.plan import LabelledTable, order_of
 from tanager.files import open_table, read_labelled
@@ -186,6 +187,70 @@ def test_odd_columns_are_of_the_same_kind_by_every_door(tmp_path, door, what):
     assert column.part == ""
 
 
+def marks_among(cells, every=7):
+    """Cells, of which some are marks of missing ones, each of them somewhere."""
+    return [MARKS[(r // every) % len(MARKS)] if r % every == 3 else cell for r, cell in enumerate(cells)]
+
+
+TAKEN_AS_MISSING = "ignore:.* stands for missing cells:tanager.errors.DataWarning"
+MARKED = {
+    "numbers as text": [f"{(5 * i) % 24}.5" for i in range(N)],
+    "numbers": [(5 * i) % 24 + 0.5 for i in range(N)],
+    "few numbers as text": [str(i % 4) for i in range(N)],
+    "few numbers": [i % 4 for i in range(N)],
+    "dates": [str(day.date()) for day in DAYS],
+}
+
+
+@pytest.mark.filterwarnings(TAKEN_AS_MISSING, UNSEEN)
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("what", MARKED)
+def test_marks_of_missing_cells_among_numbers_are_missing_by_every_door(tmp_path, door, what):
+    cells = marks_among(MARKED[what])
+    gaps = [None if cell in MARKS else cell for cell in cells]
+    model, twin = (door({"odd": own, **USEFUL}, {}, tmp_path) for own in (cells, gaps))
+    assert model.schema_ == twin.schema_
+    assert not set(MARKS) & set(model.schema_[0].values)
+    np.testing.assert_array_equal(model.counts_.class_counts, twin.counts_.class_counts)
+    asked = {"odd": cells[:12], **{name: own[:12] for name, own in USEFUL.items()}}
+    empty = {**asked, "odd": gaps[:12]}
+    if door is by_array:
+        asked, empty = (pd.DataFrame(X).to_numpy() for X in (asked, empty))
+    np.testing.assert_array_equal(model.predict_proba(asked), twin.predict_proba(empty))
+
+
+def test_marks_of_missing_cells_are_told_once():
+    X = {"age": marks_among(MARKED["numbers as text"]), "sold": ["?", *MARKED["dates"][1:]], "kind": ["?", "a"] * 24}
+    sentence = (
+        "2 columns have text among numbers or dates that stands for missing cells: 'age' ('?', 'NA', 'N/A', 'NaN', "
+        "'nan', ...), 'sold' ('?'). Give None there; or learn the text as values, with categorical=['age', 'sold']."
+    )
+    with pytest.warns(DataWarning) as told:
+        model = NaiveBayes().fit(X, Y)
+    assert [str(word.message) for word in told] == [sentence]
+    assert model.schema_["kind"].values == ("?", "a")  # text: a value as any other
+    model.predict(X)
+    model.partial_fit(X, Y)
+    as_values = NaiveBayes(categorical=["age", "sold"]).fit(X, Y)
+    assert "?" in as_values.schema_["age"].values
+
+
+@pytest.mark.filterwarnings(TAKEN_AS_MISSING, UNSEEN)
+def test_marks_of_missing_cells_come_late_in_a_stream():
+    """Chunks and single rows agree, whatever came first."""
+    firsts = {"whole": [i % 3 for i in range(8)], "text": [str(i % 3) for i in range(8)], "mark": ["?", "1"] * 4}
+    later = [("?", "x", "?"), ("x", "?"), ("NA", "7", "?")]
+    for first, cells in ((cells, more) for cells in firsts.values() for more in later):
+        rows = [{"a": cell, "b": "uv"[r % 2]} for r, cell in enumerate(first * 3)]
+        start = NaiveBayes(warm_up=24).partial_fit(rows, Y[: len(rows)])
+        more = [{"a": cell, "b": "u"} for cell in cells]
+        whole, single = fresh(start).partial_fit(more, Y[: len(more)]), fresh(start)
+        for row, label in zip(more, Y, strict=False):
+            single.learn_one(row, label)
+        assert whole.schema_ == single.schema_, first
+        np.testing.assert_array_equal(whole.predict_proba(more), single.predict_proba(more))
+
+
 @pytest.mark.parametrize(
     "door", [by_frame, by_chunks, by_parts, "command", "service"], ids=lambda door: getattr(door, "__name__", door)
 )
@@ -346,6 +411,7 @@ ASKED = {
     "without a column": {"size": ROWS["size"], "on": ROWS["on"]},
     "with values never seen": {**ROWS, "size": ["XL", "M", "XXL"]},
     "with numbers as text": {**ROWS, "age": ["22", "40.0", None]},
+    "with marks of missing cells": {**ROWS, "age": ["22", "40.0", "?"]},
 }
 
 

@@ -66,7 +66,18 @@ def test_every_classifier_has_an_example_that_runs_and_a_page(name):
 
 
 def test_every_page_of_a_method_belongs_to_a_classifier():
-    assert {path.stem for path in (ROOT / "docs" / "methods").glob("*.md")} - {"README"} == set(CLASSIFIERS)
+    shared = {"README", "one-table", "costs"}
+    assert {path.stem for path in (ROOT / "docs" / "methods").glob("*.md")} - shared == set(CLASSIFIERS)
+
+
+def test_the_table_of_costs_is_what_the_experiment_on_growth_measures():
+    theory = pytest.importorskip("experiments.growth.theory", reason="the source archive is without experiments")
+    lines = re.findall(
+        r"^\| \[(.*)\]\((\w+)\.md\) \| (.*) \|$", PAGES[ROOT / "docs" / "methods" / "costs.md"], re.MULTILINE
+    )
+    costs = [(subject.name, type(subject.model).__name__, subject) for subject in theory.SUBJECTS]
+    assert lines == [(name, page, f"{s.learning} | {s.memory} | {s.answering}") for name, page, s in costs]
+    assert {page for _, page, _ in lines} == set(CLASSIFIERS)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

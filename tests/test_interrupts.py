@@ -1,5 +1,6 @@
 """Ctrl-C ends long work at once, and what was done until then is kept."""
 
+import itertools
 import signal
 import threading
 
@@ -132,6 +133,17 @@ def test_kernels_look_for_signals_all_the_time(work):
     """The clock decides how often Python is asked; how often kernels look is a matter of the work alone."""
     X, y = table(3000, 12, 5)
     assert checks_of(lambda: work(X, y)) >= 10
+
+
+def test_families_are_interrupted_only_while_counts_are_empty():
+    """Those of few rows go to the counts one by one, and what had been counted before could not be told apart."""
+    X, y = table(1500, 9, 2)
+    labels = y.astype(np.uint16)
+    columns = AODE().fit(X, y).counts_
+    families = list(itertools.combinations(range(9), 4))
+    counts = JointCounts(columns.schema, columns.classes, order=1, families=families)
+    assert checks_of(lambda: counts.update(X, labels)) > len(families)
+    assert checks_of(lambda: counts.update(X, labels)) == 0
 
 
 def test_a_stream_goes_through_the_kernel_in_parts(monkeypatch):

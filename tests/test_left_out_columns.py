@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tanager import (
@@ -14,6 +14,7 @@ from tanager import (
     AnytimeAODE,
     DataWarning,
     Encoder,
+    HalfLives,
     NaiveBayes,
     SchemaMismatch,
     load,
@@ -88,6 +89,30 @@ def test_rows_are_unlearned_with_or_without_what_is_left_out(table):
     model.unlearn(less[10:20], y[10:20])  # named columns need not be there
     twin.unlearn(less[10:20], y[10:20])
     same(model, whole, twin, less)
+
+
+@settings(max_examples=2, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(tables())
+def test_half_lives_leave_columns_out(table):
+    """A table: the same answers. A stream: the same members; weights also know their answers to the first rows."""
+    whole, less, y = table
+    for learn in ("fit", "partial_fit"):
+        parts = [X.drop(columns="same", errors="ignore") for X in (whole, less)]
+        model, twin = (getattr(HalfLives(AODE(warm_up=30), (20, np.inf)), learn)(X, y) for X in parts)
+        pairs = list(zip(model.members_, twin.members_, strict=True)) + [(model, twin)] * (learn == "fit")
+        for one, other in pairs:
+            np.testing.assert_allclose(one.predict_proba(parts[0]), other.predict_proba(parts[1]), rtol=0, atol=1e-12)
+
+
+def test_weights_of_half_lives_hardly_know_what_is_left_out():
+    """They learned from 31 answers in which ids were still columns."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["no", "yes"], 400)
+    less = pd.DataFrame({"a": rng.choice(["u", "v"], 400), "b": np.where(rng.random(400) < 0.8, y, "none")})
+    whole = less.assign(id=[f"k{i}" for i in range(400)])
+    model, twin = (HalfLives(AODE(warm_up=30)).partial_fit(X, y) for X in (whole, less))
+    assert [gone.name for gone in model.members_[0].schema_.left_out] == ["id"]
+    np.testing.assert_allclose(model.predict_proba(whole), twin.predict_proba(less), rtol=0, atol=0.02)
 
 
 # --- neighbours -------------------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def add_menu(app: Sphinx, page: str, content: list[str]) -> None:
         content[0] += _toctree([f"{title} </{section}>" for section, title in SECTIONS.items()], "")
     elif page in SECTIONS:
         content[0] += menu(page, content[0], app.env.found_docs)
-    elif page.startswith("docs/methods/"):
+    elif page.startswith("docs/methods/") and posixpath.basename(page)[0].isupper():  # not of tables for all of them
         content[0] += (
             f"\n**In the reference:** {{class}}`tanager.{posixpath.basename(page)}`, with all options and methods.\n"
         )

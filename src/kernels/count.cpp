@@ -19,6 +19,7 @@ constexpr std::int64_t kMostRows = 0xFFFFFFFF;  // what a worker's uint32 cells 
 constexpr std::size_t kMostFamilyCells = std::size_t{1} << 31;
 constexpr double kSetUp = 8000;               // increments that cost as much as preparing a pass in blocks
 constexpr std::size_t kRowsPerThread = 8192;  // fewer are not worth a thread
+constexpr std::size_t kCellsPerCheck = 1 << 20;
 
 // A worker counts a range of rows, block by block, into cells of its own.
 template <class Cell>
@@ -75,6 +76,7 @@ Needed count_blocks(const Batch &rows, const Store &store, double sign, std::siz
     std::atomic<bool> exceeded = false;
     run_threads(n_workers, [&](std::size_t t) {
         Worker<Cell> worker(plan, rows);  // made here, so that its memory is close to its thread
+        const Undisturbed undisturbed(plan.one_block && !fresh);  // families of a single block go to the store at once
         worker.run(std::min(t * share, n_rows), std::min((t + 1) * share, n_rows), exceeded);
         needed[t] = std::move(worker.needed);
         cells[t] = std::move(worker.cells);
@@ -82,7 +84,10 @@ Needed count_blocks(const Batch &rows, const Store &store, double sign, std::siz
     for (std::size_t t = 1; t < n_workers; ++t) needed[0].merge(needed[t]);
     if (needed[0].exceeded) return needed[0];
     for (std::size_t t = 1; t < n_workers; ++t)
-        for (std::size_t k = 0; k < plan.n_cells; ++k) cells[0][k] += cells[t][k];
+        for (std::size_t k = 0; k < plan.n_cells; ++k) {
+            if (k % kCellsPerCheck == 0) check_interrupt();
+            cells[0][k] += cells[t][k];
+        }
     const Undisturbed undisturbed(!fresh);  // what was counted before could not be told apart
     add_to_store(plan, cells[0]);
     return needed[0];

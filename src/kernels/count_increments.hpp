@@ -30,6 +30,7 @@ class IncrementCounter {
         for (const PairTable &table : plan_.tables) add_pairs(table, columns, cells);
         made_.clear();
         for (const FamilyTable &family : plan_.families) {
+            check_interrupt();
             make_digits(family.family->attributes, columns);
             add_cells(family.block, cells);
             if (!plan_.one_block) continue;

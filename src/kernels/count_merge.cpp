@@ -65,7 +65,10 @@ class BitPairs {
     void add(double sign) {
         for (std::size_t p = 0; p < members_.size(); ++p) {
             check_interrupt();
-            for (std::size_t q = p + 1; q < table_.limit[p]; ++q) add_pair(members_[p], members_[q], sign);
+            for (std::size_t q = p + 1; q < table_.limit[p]; ++q) {
+                check_interrupt(std::int64_t(q));  // the first member touches all pages of a table, which takes long
+                add_pair(members_[p], members_[q], sign);
+            }
         }
     }
 
@@ -213,8 +216,10 @@ void add_to_store(const CountingPlan &plan, const std::vector<Cell> &cells) {
             add_pair(plan, table, i, j, counts.data(), sign);
         }
     }
-    for (const FamilyTable &table : plan.families)
+    for (const FamilyTable &table : plan.families) {
+        check_interrupt();
         if (!plan.one_block) add_family(plan, table, cells.data());
+    }
     if constexpr (std::is_same_v<Cell, std::uint32_t>) {
         add_bit_singles(plan, cells.data(), sign);
         for (const PairTable &table : plan.tables) BitPairs(plan, table, cells.data()).add(sign);

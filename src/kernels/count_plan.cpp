@@ -1,6 +1,7 @@
 #include "count_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tanager {
 
@@ -71,14 +72,17 @@ void CountingPlan::expect_slices(const Batch &rows) {
             missing = rows.codes.at(k * (rows.n_rows() / n_sample), std::int64_t(i)) == rows.codes.marker();
         expected_slices_.push_back(static_cast<double>(n_value_slices(i)) + (missing ? 1.0 : 0.0));
     }
+    const double n_expected = std::accumulate(expected_slices_.begin(), expected_slices_.end(), 0.0);
+    expected_group_block_ = std::max(kUsualBlock, usual_block(true, static_cast<std::size_t>(n_expected), rows));
 }
 
 // Cycles per row for one cell of one pair by bits.
 double CountingPlan::conjunction_cost(bool by_group) const {
     const double vector = bits.costs.conjunction / kVectorRows, k = static_cast<double>(n_classes);
-    const double overhead = k * kCellOverhead / static_cast<double>(kUsualBlock);
+    const auto block = static_cast<double>(by_group ? expected_group_block_ : kUsualBlock);
+    const double overhead = k * kCellOverhead / block;
     // Groups end in a half-filled vector, on average.
-    return by_group ? vector + overhead + k * bits.costs.conjunction / 2 / kUsualBlock : k * vector + overhead;
+    return by_group ? vector + overhead + k * bits.costs.conjunction / 2 / block : k * vector + overhead;
 }
 
 // The cycles per row that slicing the attributes saves over increments. Where it may, it drops those whose slices cost
@@ -142,13 +146,19 @@ void CountingPlan::number_slices() {
     }
 }
 
-void CountingPlan::choose_block_rows(const Batch &rows) {
+// Rows of a block, where there are enough of them.
+std::size_t CountingPlan::usual_block(bool by_group, std::size_t n_slices_cut, const Batch &rows) const {
     const bool in_place = rows.codes.row_step == 1 && !rows.codes.wide;
-    const std::size_t bits_per_row = n_slices + (in_place ? 0 : 8 * rows.codes.code_size() * slots.size());
-    block_rows = kUsualBlock;
+    const std::size_t bits_per_row = n_slices_cut + (in_place ? 0 : 8 * rows.codes.code_size() * slots.size());
+    std::size_t block = kUsualBlock;
     // Many classes make small groups; more rows fill their vectors and spread the cost of adding up.
-    while (grouped && block_rows < kLargestBlock && block_rows < n_classes * 8192) block_rows *= 2;
-    while (block_rows > kSmallestBlock && block_rows / 8 * bits_per_row > kCacheBudget) block_rows /= 2;
+    while (by_group && block < kLargestBlock && block < n_classes * 8192) block *= 2;
+    while (block > kSmallestBlock && block / 8 * bits_per_row > kCacheBudget) block /= 2;
+    return block;
+}
+
+void CountingPlan::choose_block_rows(const Batch &rows) {
+    block_rows = usual_block(grouped, n_slices, rows);
     block_rows = std::min(block_rows, vectors_of(std::max<std::size_t>(std::size_t(rows.n_rows()), 1)) * kVectorRows);
 }
 

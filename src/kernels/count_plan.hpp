@@ -92,12 +92,14 @@ struct CountingPlan {
     double gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t> &attributes) const;
     double conjunction_cost(bool by_group) const;
     void number_slices();
+    std::size_t usual_block(bool by_group, std::size_t n_slices_cut, const Batch &rows) const;
     void choose_block_rows(const Batch &rows);
     void lay_out(PairTable &table, Method method);
     void lay_out_bits(PairTable &table);
     Block take(std::size_t cells);
 
-    std::vector<double> expected_slices_;  // per attribute: value slices, and one for missing if that seems likely
+    std::vector<double> expected_slices_;   // per attribute: value slices, and one for missing if that seems likely
+    std::size_t expected_group_block_ = 0;  // rows of a block, should they be grouped by class
 };
 
 }  // namespace tanager

@@ -2,6 +2,7 @@
 // Everywhere the largest value of the code type means "missing".
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -149,11 +150,11 @@ struct SortedByValue {
     std::vector<std::size_t> class_rows;  // how many rows each class has
 
     SortedByValue(const double *numbers, const std::uint16_t *classes, std::size_t n_rows) {
-        std::vector<std::pair<double, std::uint16_t>> rows;
+        std::vector<Row> rows;
         rows.reserve(n_rows);
         for (std::size_t r = 0; r < n_rows; ++r)
-            if (std::isfinite(numbers[r])) rows.emplace_back(numbers[r], classes[r]);
-        std::sort(rows.begin(), rows.end());
+            if (std::isfinite(numbers[r])) rows.push_back({numbers[r], classes[r]});
+        sort(rows);
         values.reserve(rows.size());
         labels.reserve(rows.size());
         for (const auto &[value, label] : rows) {
@@ -167,6 +168,50 @@ struct SortedByValue {
     std::size_t n_present() const {
         return static_cast<std::size_t>(
             std::count_if(class_rows.begin(), class_rows.end(), [](std::size_t n) { return n > 0; }));
+    }
+
+  private:
+    struct Row {
+        double value;
+        std::uint16_t label;
+    };
+
+    // Dealt out into as many places between the lowest and the highest; then neighbours change places. Comparisons of
+    // numbers in disorder, which nobody can foresee, would take several times as long.
+    static void sort(std::vector<Row> &rows) {
+        constexpr std::size_t few = 32;
+        if (rows.size() > few) deal_out(rows);
+        std::size_t n_moves = 0;
+        for (std::size_t r = 1; r < rows.size(); ++r) {
+            const Row row = rows[r];
+            std::size_t at = r;
+            for (; at > 0 && row.value < rows[at - 1].value; --at) rows[at] = rows[at - 1];
+            rows[at] = row;
+            n_moves += r - at;
+            if (n_moves > few * rows.size()) {  // most are in one place
+                std::sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) { return a.value < b.value; });
+                return;
+            }
+        }
+    }
+    static void deal_out(std::vector<Row> &rows) {
+        constexpr std::uint32_t digit = 256;
+        double low = rows[0].value, high = low;
+        for (const Row &row : rows) low = std::min(low, row.value), high = std::max(high, row.value);
+        const double scale = (digit * digit - 1) / (high - low);
+        if (!(scale > 0 && std::isfinite(scale))) return;  // all alike, or too far apart
+        std::vector<std::uint32_t> place(rows.size());
+        std::array<std::array<std::uint32_t, digit>, 2> from{};
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            place[r] = std::uint32_t((rows[r].value - low) * scale);
+            ++from[0][place[r] % digit], ++from[1][place[r] / digit];
+        }
+        for (auto &digits : from) std::exclusive_scan(digits.begin(), digits.end(), digits.begin(), std::uint32_t{0});
+        std::vector<std::uint32_t> order(rows.size());
+        for (std::uint32_t r = 0; r < rows.size(); ++r) order[from[0][place[r] % digit]++] = r;
+        std::vector<Row> sorted(rows.size());
+        for (const std::uint32_t r : order) sorted[from[1][place[r] / digit]++] = rows[r];
+        rows.swap(sorted);
     }
 };
 
@@ -182,6 +227,7 @@ class MdlCuts {
         if (weights) return;
         for (std::size_t n = kept_.size(); n <= n_rows; ++n) kept_.push_back(compute(static_cast<double>(n)));
         table_ = kept_.data();
+        if (n_classes <= few_classes) find_places();
     }
 
     std::vector<double> run() {
@@ -204,6 +250,7 @@ class MdlCuts {
   private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     static constexpr std::int32_t mixed = -1;
+    static constexpr std::size_t few_classes = 4;
 
     const std::uint16_t *labels_;
     const double *weights_;  // null: every row weighs one
@@ -215,6 +262,10 @@ class MdlCuts {
     std::vector<double> left_, right_, best_left_, best_right_;  // class weights of both sides, and at the best cut
     std::vector<std::size_t> n_right_;                           // rows: weights may not cancel
     std::vector<double> term_;
+    // Of few classes without weights: groups that a cut can be before, with the first one and the end, and how many
+    // rows of each class lie below.
+    std::vector<std::size_t> places_;
+    std::vector<std::uint32_t> below_;
 
     // n log2 n for whole n, when rows are not weighted: logarithms are most of the work. Kept for the next column; its
     // address is at hand, as finding what belongs to a thread takes longer than reading it.
@@ -241,6 +292,26 @@ class MdlCuts {
         start_.push_back(n_rows);
     }
 
+    // Between groups of one class there is never the best place for a cut.
+    bool is_place(std::size_t g) const { return class_[g] == mixed || class_[g] != class_[g - 1]; }
+
+    void find_places() {
+        const std::size_t n_groups = low_.size();
+        places_.reserve(n_groups + 1);
+        below_.reserve((n_groups + 1) * n_classes_);
+        std::array<std::uint32_t, few_classes> below{};
+        for (std::size_t g = 0, r = 0; g <= n_groups; ++g) {
+            for (; r < start_[g]; ++r) ++below[labels_[r]];
+            if (g > 0 && g < n_groups && !is_place(g)) continue;
+            places_.push_back(g);
+            below_.insert(below_.end(), below.begin(), below.begin() + std::ptrdiff_t(n_classes_));
+        }
+    }
+    std::size_t place_of(std::size_t group) const {
+        return std::size_t(std::lower_bound(places_.begin(), places_.end(), group) - places_.begin());
+    }
+    const std::uint32_t *below(std::size_t group) const { return &below_[place_of(group) * n_classes_]; }
+
     double weight(std::size_t r) const { return weights_ ? weights_[r] : 1.0; }
 
     // All rows of the groups first..last-1 on the right side; returns their weight.
@@ -248,9 +319,14 @@ class MdlCuts {
         std::fill(left_.begin(), left_.end(), 0.0);
         std::fill(right_.begin(), right_.end(), 0.0);
         std::fill(n_right_.begin(), n_right_.end(), 0);
-        for (std::size_t r = start_[first]; r < start_[last]; ++r) {
-            right_[labels_[r]] += weight(r);
-            ++n_right_[labels_[r]];
+        if (places_.empty()) {
+            for (std::size_t r = start_[first]; r < start_[last]; ++r) {
+                right_[labels_[r]] += weight(r);
+                ++n_right_[labels_[r]];
+            }
+        } else {
+            const std::uint32_t *low = below(first), *high = below(last);
+            for (std::size_t c = 0; c < n_classes_; ++c) right_[c] = high[c] - low[c];
         }
         double total = 0;
         for (std::size_t c = 0; c < n_classes_; ++c) {
@@ -304,6 +380,49 @@ class MdlCuts {
 
     // The cut that leaves least entropy, the first one on ties: the group right of it and the entropy left.
     std::pair<std::size_t, double> cheapest(std::size_t first, std::size_t last, double total) {
+        if (places_.empty()) return cheapest_of_all(first, last, total);
+        switch (n_classes_) {
+            case 2: return cheapest_of_few<2>(first, last, total);
+            case 3: return cheapest_of_few<3>(first, last, total);
+            case 4: return cheapest_of_few<4>(first, last, total);
+            default: return {none, 0};  // of one class
+        }
+    }
+
+    // By the rows of each class below every place.
+    template <std::size_t K>
+    std::pair<std::size_t, double> cheapest_of_few(std::size_t first, std::size_t last, double total) {
+        const std::size_t begin = place_of(first), end = place_of(last);
+        const std::uint32_t *low = below(first), *high = below(last);
+        const double tie = 1e-12 * total;
+        double least = std::numeric_limits<double>::infinity();
+        std::size_t best = none;
+        const auto rows = std::size_t(total);
+        for (std::size_t p = begin + 1; p < end; ++p) {
+            const std::uint32_t *here = &below_[p * K];
+            std::size_t left = 0;
+            double terms = 0;
+            for (std::size_t c = 0; c < K; ++c) {
+                left += here[c] - low[c];
+                terms += table_[here[c] - low[c]] + table_[high[c] - here[c]];
+            }
+            const double expected = table_[left] + table_[rows - left] - terms;  // times the total
+            if (expected < least - tie) {
+                least = expected;
+                best = p;
+            }
+        }
+        if (best == none) return {none, least};
+        for (std::size_t c = 0; c < K; ++c) {
+            left_[c] = below_[best * K + c] - low[c];
+            right_[c] = high[c] - below_[best * K + c];
+        }
+        best_left_ = left_;
+        best_right_ = right_;
+        return {places_[best], least / total};
+    }
+
+    std::pair<std::size_t, double> cheapest_of_all(std::size_t first, std::size_t last, double total) {
         std::size_t best = none;
         double least = std::numeric_limits<double>::infinity(), left = 0;
         const double tie = 1e-12 * total;
@@ -314,7 +433,7 @@ class MdlCuts {
                 left += weight(r);
                 term_[c] = x_log_x(left_[c]) + x_log_x(right_[c]);
             }
-            if (class_[g] != mixed && class_[g] == class_[g - 1]) continue;  // never the best place for a cut
+            if (!is_place(g)) continue;
             const double terms = std::accumulate(term_.begin(), term_.end(), 0.0);
             const double expected = x_log_x(left) + x_log_x(total - left) - terms;  // times the total
             if (expected < least - tie) {

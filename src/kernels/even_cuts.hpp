@@ -12,7 +12,9 @@ namespace tanager {
 class EvenCuts {
   public:
     // Rows come sorted by value; `weights` null: every row weighs one.
-    EvenCuts(const double *values, const double *weights, std::size_t n_rows) {
+    EvenCuts(const double *values, const double *weights, std::size_t n_rows) : weighted_(weights != nullptr) {
+        values_.reserve(n_rows);
+        counts_.reserve(n_rows);
         for (std::size_t r = 0; r < n_rows; ++r) {
             if (r == 0 || values[r] != values[r - 1]) {
                 values_.push_back(values[r]);
@@ -52,6 +54,7 @@ class EvenCuts {
     }
 
   private:
+    bool weighted_;
     std::vector<double> values_, counts_;
 
     // How many values are not above a cut point.
@@ -63,12 +66,13 @@ class EvenCuts {
     void cut_part(std::size_t first, std::size_t last, std::size_t k, std::vector<double> &cuts) const {
         if (last - first < 2) return;
         std::vector<double> ends;  // the only places where a cut can be: rows up to and with each value but the last
+        ends.reserve(last - first - 1);
         double total = 0;
         bool whole = true;
         for (std::size_t u = first; u < last; ++u) {
             if (u > first) ends.push_back(total);
             total += counts_[u];
-            whole = whole && counts_[u] == std::floor(counts_[u]);
+            if (weighted_) whole = whole && counts_[u] == std::floor(counts_[u]);
         }
         std::size_t above = 0, done = 0;  // places before `done` have a cut already, or lie below one
         for (std::size_t j = 1; j < k; ++j) {

@@ -183,6 +183,8 @@ def is_number(value: object, least: float = -math.inf) -> TypeGuard[float]:
 def check_option(name: str, value: object, known: Iterable[object]) -> None:
     """Raise OptionError for a value that is not among the known ones, and suggest the nearest."""
     known = tuple(known)
+    if type(value) is str and value in known:  # most are; a generator takes several times as long
+        return
     if not any(value is option or (type(value) is type(option) and value == option) for option in known):
         options = ", ".join(repr(option) for option in known)
         raise OptionError(f"{name}={value!r} is not an option; choose one of {options}.{nearest(value, known)}")

@@ -152,8 +152,8 @@ without arcs: sepal_length, sepal_width
 def test_networks_and_models_are_converted_to_pictures(run, iris, ending):
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
     drawn()
+    run("fit", iris, "--model", "clmn")
     for source in ("drawn.json", "iris.tanager"):
-        run("fit", iris, "--model", "clmn")
         assert run("convert", source, f"x.{ending}", "--title", "Irises").code == 0
         first = Path(f"x.{ending}").read_bytes()
         assert first[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")

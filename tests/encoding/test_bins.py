@@ -247,3 +247,25 @@ def test_columns_that_a_kernel_sorts_get_the_cut_points_of_those_that_numpy_sort
     monkeypatch.setattr(bins, "_SMALL", 0)
     assert len(by_kernel) > 1
     assert by_kernel == find_cuts(x, method, 5, "n-1", y, None).tolist()
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("spread", ["even", "heavy", "outlier", "widest", "tiny", "few", "falling"])
+def test_the_sort_of_a_kernel_does_not_depend_on_how_numbers_lie(spread, n_classes, monkeypatch):
+    rng = np.random.default_rng(7)
+    z = rng.normal(size=700)
+    x = {
+        "even": z,
+        "heavy": np.exp(9 * z),
+        "outlier": np.append(1 + 1e-12 * np.round(z[1:], 1), 1e300),  # nearly all in one place
+        "widest": z * 4e307,  # the difference of two of them overflows
+        "tiny": z * 5e-324 * 1000,
+        "few": np.round(z),
+        "falling": -np.arange(700.0),
+    }[spread]
+    y = (np.argsort(np.argsort(x)) * n_classes // 700 + (rng.random(700) < 0.2)) % n_classes
+    by_kernel = find_cuts(x, "stream", 5, "n-1", y, None).tolist()
+    assert len(by_kernel) > 1
+    assert by_kernel == find_cuts(x, "stream", 5, "n-1", y, np.ones(700)).tolist()
+    monkeypatch.setattr(bins, "_SMALL", 0)
+    assert by_kernel == find_cuts(x, "stream", 5, "n-1", y, None).tolist()

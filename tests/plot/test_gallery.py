@@ -115,6 +115,12 @@ def test_of_many_columns_those_with_the_strongest_arcs_are_drawn():
         plot_network(network, max_columns=0)
 
 
+def test_marks_below_curves_are_whole_rows():
+    figure = plot_curves([0, 1, 2], {"a": [0.3, 0.2, 0.1]})
+    figure.canvas.draw()
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["0", "1", "2"]
+
+
 def test_one_value_of_a_curve_is_a_point():
     """It was a line from a point to itself, which nobody sees, and matplotlib warned."""
     (line, _lead) = plot_curves([0], {"a": [0.5]}, along="steps").axes[0].lines

@@ -56,7 +56,8 @@ def test_large_numbers_are_answered_and_learned_and_ordinary_ones_are_answered_a
         before, _ = rows_of(ask)
         assert learn(ask, number).as_(LearnResponse).learned == 2
         assert rows_of(ask)[0] <= before + 2
-        check_answers(ask, *LARGE)
+        check_answers(ask, number)
+    check_answers(ask, *LARGE)
 
 
 @pytest.mark.parametrize("number", REFUSED, ids=[text[:12] for text in REFUSED])

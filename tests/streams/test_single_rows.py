@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tanager import AODE, TAN, DriftAware, EvolvingNaiveBayes, HalfLives, HoeffdingTree, NaiveBayes, load
+from tanager import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    DriftAware,
+    EvolvingNaiveBayes,
+    HalfLives,
+    HoeffdingTree,
+    NaiveBayes,
+    Window,
+    load,
+)
 
 Rows = list[dict[str, Any]]
 
@@ -17,6 +29,13 @@ MODELS = {
     "TAN": lambda: TAN(warm_up=40),
     "gaussian": lambda: NaiveBayes(gaussian=True, warm_up=40),
     "gaussian that forgets": lambda: NaiveBayes(gaussian=True, warm_up=40, decay=30),
+    "decay": lambda: NaiveBayes(warm_up=40, decay=30),
+    "window": lambda: NaiveBayes(warm_up=40, window=30),
+    "window that fades": lambda: AODE(warm_up=40, window=50, decay=0.9),
+    "gaussian window": lambda: NaiveBayes(gaussian=True, warm_up=40, window=30),
+    "window of networks": lambda: TAN(warm_up=40, window=Window(rows=60)),
+    "kept rows": lambda: KDB(warm_up=40),
+    "kept rows that fade": lambda: SPODE(warm_up=40, decay=20),
     "evolving": lambda: EvolvingNaiveBayes(warm_up=40),
     "half-lives": lambda: HalfLives(AODE(warm_up=40)),
     "half-lives of naive Bayes": lambda: HalfLives(NaiveBayes(warm_up=40)),

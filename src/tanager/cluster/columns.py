@@ -11,7 +11,7 @@ from tanager.cluster.plan import Plan, Rows, filled
 from tanager.cluster.wire import pack, unpack
 from tanager.encoding import summary as summaries
 from tanager.encoding.encoder import Encoder
-from tanager.encoding.policy import tell_left_out
+from tanager.encoding.policy import tell_columns
 from tanager.encoding.summary import Summary
 from tanager.errors import DataError, warn_user
 
@@ -53,6 +53,6 @@ def with_schema(plan: Plan, found: bytes | None) -> Plan:
 def _warn(plan: Plan, summary: Summary) -> None:
     """Say what of the table is left out."""
     if plan.schema is not None:
-        tell_left_out(plan.schema)
+        tell_columns(plan.schema)
     if summary.n_unlabelled:
         warn_user(f"{summary.n_unlabelled:,} rows have no label and are left out.")

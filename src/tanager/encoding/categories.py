@@ -17,7 +17,8 @@ import numpy as np
 from tanager import _kernels, errors
 from tanager.encoding import bins
 from tanager.encoding.dates import cells_of, date_cell, part_cell
-from tanager.encoding.kinds import as_written, with_numbers
+from tanager.encoding.kinds import as_written, reads_as_number, with_numbers
+from tanager.encoding.marks import is_mark
 from tanager.encoding.schema import Column, Value, is_number
 from tanager.encoding.unseen import Unseen
 from tanager.encoding.values import Categories, Cells, Numbers, is_missing, not_a_number, number, plain
@@ -50,6 +51,10 @@ class Codec:
     def code(self, value: object, missing: int, unseen: str) -> int:
         """The code of one cell that ``find`` did not find."""
         return missing
+
+    def is_gap(self, value: object) -> bool:
+        """Whether a cell that ``find`` did not find is a missing one."""
+        return is_missing(value)
 
     def table(self) -> object:
         """What a kernel needs to look up single cells: a dict, cut points, True for no code, None to call ``find``."""
@@ -112,6 +117,17 @@ class Vocabulary(Codec):
     def table(self) -> object:
         return self.lookup
 
+    def is_gap(self, value: object) -> bool:
+        return is_missing(value) or (is_mark(value) and self._of_numbers)
+
+    @cached_property
+    def _of_numbers(self) -> bool:
+        """Whether "?" and the like stand for a missing cell, unless they are a value already: among numbers they do.
+
+        The first value tells, because it stays the first: so chunks and single rows are treated alike.
+        """
+        return not self.column.closed and all(map(_is_like_a_number, self.column.values[:1] or ("",)))
+
     def places(self, values: Sequence[Value]) -> np.ndarray:
         """The code of each value; the code of "other", or NOT_FOUND, for unknown ones."""
         default = len(self.column.values) if self.column.other else NOT_FOUND
@@ -132,6 +148,8 @@ class Vocabulary(Codec):
         """Write the codes of values that are not known, or refuse them; those that were never seen and do occur."""
         if unseen != "as learned":
             places[unknown] = [self._as_written(categories.values[v]) for v in unknown.tolist()]
+        gaps = [v for v in unknown.tolist() if places[v] == NOT_FOUND and self.is_gap(categories.values[v])]
+        places[gaps] = missing
         new = places == NOT_FOUND
         if self.refuses(unseen) and (row := categories.first_row(new)) is not None:
             raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
@@ -144,6 +162,8 @@ class Vocabulary(Codec):
         place = int(self.places([checked(value, self.column.name)])[0])
         if place == NOT_FOUND and unseen != "as learned":
             place = self._as_written(plain(value))
+        if place == NOT_FOUND and self.is_gap(value):
+            return missing
         if place == NOT_FOUND and self.refuses(unseen):
             raise errors.DataError(not_seen(self.column, value, None))
         return self._unseen_code(unseen, missing) if place == NOT_FOUND else place
@@ -172,7 +192,9 @@ class Vocabulary(Codec):
         if not np.any(self.places(categories.values) == NOT_FOUND):
             return []
         values = categories.in_order.values
-        return [values[v] for v in np.flatnonzero(self.places(values) == NOT_FOUND)]
+        new = [values[v] for v in np.flatnonzero(self.places(values) == NOT_FOUND)]
+        among_numbers = self._of_numbers if self.column.values else _is_like_a_number(new[0])
+        return [value for value in new if not is_mark(value)] if among_numbers else new
 
     def row_of_cut(self, cells: Cells) -> int | None:
         if not self.column.cut_after:
@@ -185,7 +207,7 @@ class Vocabulary(Codec):
         return categories.first_row(np.array([value == numbers[more - 1] for value in categories.values]))
 
     def with_value(self, value: object, max_values: int) -> Codec:
-        if is_missing(value) or self.places([checked(value, self.column.name)])[0] != NOT_FOUND:
+        if is_missing(value) or self.places([checked(value, self.column.name)])[0] != NOT_FOUND or self.is_gap(value):
             return self
         return self._with([plain(value)], max_values)
 
@@ -374,6 +396,9 @@ class OfDates(Codec):
 
         self.find = find
 
+    def is_gap(self, value: object) -> bool:
+        return is_missing(value) or is_mark(value)
+
     def _parts(self, cells: Cells) -> Cells:
         return cells_of(self.column, cells)
 
@@ -433,6 +458,10 @@ def _leading_numbers(values: list[Value]) -> list[Value]:
     return values[: next((v for v, value in enumerate(values) if not is_number(value)), len(values))]
 
 
+def _is_like_a_number(value: Value) -> bool:
+    return reads_as_number(value) if isinstance(value, str) else is_number(value)
+
+
 def checked(value: object, name: str) -> Value:
     """A cell as a plain value; lists, dicts and the like raise DataError."""
     try:
@@ -445,7 +474,7 @@ def checked(value: object, name: str) -> Value:
 
 def cell_number(value: object, name: str) -> float:
     """A cell as a number, NaN for missing."""
-    if is_missing(value):
+    if is_missing(value) or is_mark(value):
         return float("nan")
     try:
         return number(value)

@@ -16,7 +16,7 @@ from tanager.errors import DataError
 
 def n_rows(X: Any) -> int:
     """Number of rows of any table."""
-    if type(X) is list and X and type(X[0]) is dict:
+    if (type(X) is list and X and type(X[0]) is dict) or (is_pandas(X) and X.ndim == 2 and X.size):
         return len(X)
     return read_table(X).n_rows
 

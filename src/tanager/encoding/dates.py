@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.iso_dates import read_date
+from tanager.encoding.marks import is_mark, worth_a_word
 from tanager.encoding.schema import DATE_PARTS, Column, Value, check_part
 from tanager.encoding.values import DATES, DATES_AS_TEXT, Categories, Cells, Numbers, is_missing, number
 from tanager.errors import DataError, OptionError
@@ -56,7 +57,9 @@ def dates_in_text(cells: Categories) -> Numbers | None:
         return None
     seconds, wrong = cells.moments
     numbers = seconds[cells.index]
-    return None if cells.first_row(wrong) is not None or np.isnan(numbers).all() else Numbers(numbers, DATES_AS_TEXT)
+    if cells.first_row(wrong) is not None or np.isnan(numbers).all():
+        return None
+    return Numbers(numbers, DATES_AS_TEXT, worth_a_word(cells.in_order.values))
 
 
 def holds_dates(cells: Cells) -> bool:
@@ -71,7 +74,7 @@ def _may_be_date(value: Value) -> bool:
 def is_date(value: object) -> bool:
     """Whether a cell is a date, as an object or as text."""
     if isinstance(value, str):
-        return bool(value.strip()) and read_date(value) is not None
+        return not is_mark(value) and read_date(value) is not None
     return isinstance(value, date | np.datetime64)
 
 

@@ -626,7 +626,7 @@ class Encoder(TableTransformer):
         if (
             code in (missing, self._codecs[i].column.n_values)
             and self._codecs[i].tells_unseen
-            and not is_missing(value)
+            and not self._codecs[i].is_gap(value)
         ):
             self.unseen_values.note(self._codecs[i].column.name, Unseen([plain(value)], 1))
         return code

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from tanager.encoding.marks import is_mark
+
 MANY = 64  # texts, from which on they are read together
 _TIME = r"[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
 _ISO = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:({_TIME})(?: ?(Z|[+-]\d\d(?::?\d\d)?))?)?", re.ASCII)
@@ -19,13 +21,13 @@ _WEIGHTS = ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19))  # where year
 
 
 def read_date(text: str) -> float | None:
-    """A date in text as seconds since 1970; NaN for blank text, None where it is no date.
+    """A date in text as seconds since 1970; NaN for blank text and other marks of missing, None where it is no date.
 
     >>> read_date("1970-01-02"), read_date("1970-01-01T02:00+02:00"), read_date("2024-02-30"), read_date(" ")
     (86400.0, 0.0, None, nan)
     """
     text = text.strip()
-    if not text:
+    if is_mark(text):
         return float("nan")
     found = _ISO.fullmatch(text)
     if found is None:
@@ -38,7 +40,7 @@ def read_date(text: str) -> float | None:
 
 
 def read_dates(values: Sequence[object]) -> tuple[np.ndarray, np.ndarray]:
-    """Values as seconds since 1970, NaN for blank text, and which of them are no dates; numbers are seconds already.
+    """Values as seconds since 1970, NaN for marks of missing, and which are no dates; numbers are seconds already.
 
     >>> read_dates(["1970-01-02", "", "soon", 60])
     (array([8.64e+04,      nan,      nan, 6.00e+01]), array([False, False,  True, False]))

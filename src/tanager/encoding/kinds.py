@@ -47,6 +47,7 @@ from tanager.encoding.dates import (
     part_name,
     settled_parts,
 )
+from tanager.encoding.marks import is_mark, marked, worth_a_word
 from tanager.encoding.ordinal import given_orders, ordinal_column
 from tanager.encoding.schema import APPEARED, Column, Value, is_number
 from tanager.encoding.values import DATE_TYPES, DATES, Categories, Cells, Numbers, plain
@@ -144,11 +145,15 @@ def learn_columns(
     name: str, i: int, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
 ) -> list[Column]:
     """What is learned of column i of a table: one column, or of dates as many as parts of them are asked for."""
-    if not (isinstance(cells, Numbers) and cells.are_dates):
-        return [learn_column(name, i, cells, rules, labels, weights)]
-    as_they_are = rules.requested.get(i) in ("categorical", "ordinal")
-    parts = settled_parts(rules.dates.get(i, ("date",) if as_they_are else rules.parts), cells)
-    return [learn_part(name, i, part, cells, rules, labels, weights) for part in parts]
+    if isinstance(cells, Numbers) and cells.are_dates:
+        as_they_are = rules.requested.get(i) in ("categorical", "ordinal")
+        parts = settled_parts(rules.dates.get(i, ("date",) if as_they_are else rules.parts), cells)
+        columns = [learn_part(name, i, part, cells, rules, labels, weights) for part in parts]
+    else:
+        columns = [learn_column(name, i, cells, rules, labels, weights)]
+    return (
+        [replace(column, reason=marked(column.reason, cells.marks)) for column in columns] if cells.marks else columns
+    )
 
 
 def refuse_unknown_parts(rules: Rules, names: Sequence[str]) -> None:
@@ -286,20 +291,51 @@ def read_cells(cells: Cells, i: int, rules: Rules) -> Cells:
     """
     if i in rules.dates:
         return _dates(cells, rules.names[i])
-    if not isinstance(cells, Categories) or cells.what != "text" or cells.declared:
+    if not isinstance(cells, Categories) or cells.declared or rules.requested.get(i) in ("categorical", "ordinal"):
         return cells
-    if rules.requested.get(i) not in ("categorical", "ordinal") and (dates := dates_in_text(cells)) is not None:
-        return dates
-    if rules.requested.get(i) in ("categorical", "ordinal") or not all(map(reads_as_number, cells.values[:1])):
+    if cells.what == "mixed values":
+        return _marked_numbers(cells)
+    if cells.what != "text":
+        return cells
+    dates = dates_in_text(cells)
+    return _numbers_in_text(cells, rules, rules.requested.get(i)) if dates is None else dates
+
+
+def _numbers_in_text(cells: Categories, rules: Rules, requested: str | None) -> Cells:
+    """Text that is numbers, but for marks of missing cells; other cells as they are."""
+    first = next((value for value in cells.values if not is_mark(value)), "")
+    if not reads_as_number(first):  # which spares a look at the others
         return cells
     seen = cells.in_order
-    if not seen.values or not all(map(reads_as_number, seen.values)):
+    gaps = [is_mark(value) for value in seen.values]
+    if not all(gap or reads_as_number(value) for gap, value in zip(gaps, seen.values, strict=True)):
         return cells
-    distinct = [*map(float, seen.values)]
-    few = all(number.is_integer() for number in distinct) and len(set(distinct)) <= rules.max_whole
-    if few and rules.requested.get(i) is None:
+    numbers = _floats(seen.values, gaps)
+    distinct = np.unique(numbers[~np.isnan(numbers)])
+    if requested is None and len(distinct) <= rules.max_whole and not np.any(distinct % 1):
+        return _without(seen, gaps) if any(gaps) else cells
+    return Numbers(numbers[seen.index], NUMBERS_AS_TEXT, worth_a_word(seen.values)) if len(distinct) else cells
+
+
+def _marked_numbers(cells: Categories) -> Cells:
+    """Objects that are numbers, but for marks of missing cells, as numbers; other cells as they are."""
+    seen = cells.in_order
+    gaps = [is_mark(value) for value in seen.values]
+    numbers = [value for gap, value in zip(gaps, seen.values, strict=True) if not gap]
+    if not any(gaps) or not numbers or not all(is_number(value) and abs(float(value)) <= 2**53 for value in numbers):
         return cells
-    return Numbers(np.array([*distinct, np.nan])[seen.index], NUMBERS_AS_TEXT)
+    return Numbers(_floats(seen.values, gaps)[seen.index], marks=worth_a_word(seen.values))
+
+
+def _floats(values: Sequence[Value], gaps: Sequence[bool]) -> np.ndarray:
+    """Values as numbers, with NaN for gaps, and behind them for missing cells."""
+    return np.array([*(np.nan if gap else float(value) for gap, value in zip(gaps, values, strict=True)), np.nan])
+
+
+def _without(cells: Categories, gaps: Sequence[bool]) -> Categories:
+    """The cells without the values that mark missing ones."""
+    places = np.append(np.where(gaps, -1, np.arange(len(gaps))), -1).astype(np.int32)
+    return replace(cells, index=places[cells.index], exact=False, marks=worth_a_word(cells.values)).in_order
 
 
 def _dates(cells: Cells, name: str) -> Numbers:
@@ -334,7 +370,7 @@ _OPEN = ("whole numbers", "all missing")  # reasons that further rows may refute
 def settled(column: Column) -> bool:
     """Whether the kind and the cut points of a learned column stay the same, whatever rows follow."""
     if column.kind in ("numeric", "ordinal"):
-        return column.reason in ("cut points given", CUT_LATE)
+        return column.reason.startswith(("cut points given", CUT_LATE))
     return not column.reason.startswith(_OPEN)
 
 

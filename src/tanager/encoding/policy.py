@@ -8,6 +8,8 @@ whole numbers that run through a range, each once      row numbers
 one value only, or none at all                         telling nothing; not in a stream, where it may vary later on
 =====================================================  ===========================================================
 
+And where a column is numbers or dates but for text that stands for missing cells (``marks``), these are missing.
+
 Nothing is said about fewer than ``ENOUGH_ROWS`` rows. Columns with declared values, those that an option names
 (``categorical=``, ``numeric=``, ``ordinal=``, ``bins=``, ``keep=``), arrays of codes and columns of a given schema
 stay; and all of them stay where none would remain.
@@ -21,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tanager.encoding.kinds import Rules, reads_as_number
+from tanager.encoding.marks import marks_told
 from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.values import Categories, Cells, Numbers
 from tanager.errors import first_few, warn_user
@@ -171,8 +174,20 @@ def schema_of(found: Sequence[Sequence[Column] | LeftOut], learn: Callable[[int]
     return Schema(tuple(column for own in found if not isinstance(own, LeftOut) for column in own), gone)
 
 
-def tell_left_out(schema: Schema) -> None:
-    """One word about all columns that are left out, and about those that had better be."""
+def tell_columns(schema: Schema) -> None:
+    """One word about all columns that are left out, or had better be, and one about text that is taken as missing."""
+    _tell_left_out(schema)
+    marks = {column.table_name: told for column in schema.columns if (told := marks_told(column.reason))}
+    if marks:
+        listed, names = (
+            first_few(found) for found in ([f"{n!r} ({t})" for n, t in marks.items()], [*map(repr, marks)])
+        )
+        has = "1 column has" if len(marks) == 1 else f"{len(marks):,} columns have"
+        way_out = f"Give None there; or learn the text as values, with categorical=[{names}]."
+        warn_user(f"{has} text among numbers or dates that stands for missing cells: {listed}. {way_out}")
+
+
+def _tell_left_out(schema: Schema) -> None:
     gone = [(column.name, column.reason) for column in schema.left_out]
     if gone:
         listed, names = first_few([f"{name!r} ({why})" for name, why in gone]), first_few([repr(n) for n, _ in gone])

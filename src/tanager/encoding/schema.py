@@ -118,6 +118,13 @@ class Column:
         if self.cut_after and not (self.by_value and all(map(is_number, self.values))):
             raise DataError(f"column {self.name!r} is to be cut later, and not all of its values are numbers.")
 
+    def with_cuts(self, cuts: tuple[float, ...]) -> Column:
+        """The same column with other cut points, which are in ascending order: nothing is checked anew."""
+        column = object.__new__(type(self))
+        column.__dict__.update(self.__dict__)
+        column.__dict__["cuts"] = cuts
+        return column
+
     @property
     def table_name(self) -> str:
         """The name of the column in the table."""

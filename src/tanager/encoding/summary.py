@@ -187,7 +187,10 @@ def learn_schema(summary: Summary, encoder: Encoder) -> Schema:
 def _as_read(seen: ColumnSummary, i: int, rules: Rules) -> ColumnSummary:
     """The column with numbers in place of text that is numbers or dates throughout."""
     cells = read_cells(seen.cells, i, rules) if seen.n_dropped == 0 else seen.cells
-    return seen if cells is seen.cells else replace(seen, cells=cells, run=None)
+    if cells is seen.cells:
+        return seen
+    there = _present(cells)  # marks of missing cells are none
+    return replace(seen, cells=cells.take(there), labels=seen.labels[there], weights=seen.weights[there], run=None)
 
 
 def grow_schema(schema: Schema, summary: Summary, max_values: int) -> Schema:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tanager.encoding.dates import part_name
 from tanager.encoding.labels import encode_labels
-from tanager.encoding.policy import tell_left_out
+from tanager.encoding.policy import tell_columns
 from tanager.encoding.schema import Schema
 from tanager.encoding.tables import frame_names, read_table
 from tanager.encoding.typing import LabelsLike, TableLike, WeightsLike
@@ -94,7 +94,7 @@ class TableTransformer(Transformer):
         self.learn(table, labels, weights, n_classes)
         self._note_names(X)
         if not self.given:
-            tell_left_out(self.schema)
+            tell_columns(self.schema)
         return self
 
     def _note_names(self, X: Any) -> None:

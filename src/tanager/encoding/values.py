@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -14,6 +14,7 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.encoding.iso_dates import read_dates
+from tanager.encoding.marks import is_mark
 from tanager.encoding.schema import Value
 from tanager.errors import DataError
 
@@ -24,14 +25,15 @@ DATES, DATES_AS_TEXT, TIMES, DURATIONS = "dates and times", "dates as text", "ti
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers: any integer or float array, NaN = missing."""
+    """A column of numbers: any integer or float array, NaN = missing. ``marks``: text that stood for missing ones."""
 
     values: np.ndarray
     what: str = "numbers"
+    marks: tuple[str, ...] = ()
 
     def take(self, keep: np.ndarray | slice) -> Numbers:
         """Some of the rows."""
-        return Numbers(self.values[keep], self.what)
+        return Numbers(self.values[keep], self.what, self.marks)
 
     @property
     def are_dates(self) -> bool:
@@ -97,6 +99,7 @@ class Categories:
     """A column of values: ``values[index[r]]`` is the cell of row r, and index -1 is missing.
 
     ``declared``: the table itself names all values. ``exact``: every value occurs, in order of first appearance.
+    ``marks``: text that stood for missing cells, and is no value.
     """
 
     values: list[Value]
@@ -104,6 +107,7 @@ class Categories:
     what: str = "text"
     declared: bool = False
     exact: bool = True
+    marks: tuple[str, ...] = ()
 
     @property
     def categories(self) -> Categories:
@@ -112,7 +116,7 @@ class Categories:
 
     def take(self, keep: np.ndarray | slice) -> Categories:
         """Some of the rows."""
-        return Categories(self.values, self.index[keep], self.what, self.declared, exact=False)
+        return replace(self, index=self.index[keep], exact=False)
 
     @cached_property
     def in_order(self) -> Categories:
@@ -122,7 +126,7 @@ class Categories:
         order = _first_seen(self.index, len(self.values))
         table = np.full(len(self.values) + 1, -1, dtype=np.int32)
         table[order] = np.arange(len(order))
-        return Categories([self.values[v] for v in order], table[self.index], self.what, self.declared)
+        return replace(self, values=[self.values[v] for v in order], index=table[self.index], exact=True)
 
     @cached_property
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
@@ -138,14 +142,14 @@ class Categories:
         return int(rows[0]) if len(rows) else None
 
     def floats(self, name: str) -> np.ndarray:
-        """The values as numbers. Text is parsed; text that is not a number raises DataError."""
+        """The values as numbers, NaN for missing ones and their marks. Text is parsed; other text raises DataError."""
         table = np.full(len(self.values) + 1, np.nan)
         wrong = np.zeros(len(self.values), dtype=bool)
         for v, value in enumerate(self.values):
             try:
                 table[v] = number(value)
             except (TypeError, ValueError):
-                wrong[v] = True
+                wrong[v] = not is_mark(value)
         if (row := self.first_row(wrong)) is not None:
             raise DataError(not_a_number(name, row, self.values[self.index[row]]))
         return np.asarray(table[self.index])

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from tanager.classifiers.aode import AODE
 from tanager.encoding.frames import numbers_of
-from tanager.encoding.policy import tell_left_out
+from tanager.encoding.policy import tell_columns
 from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.even_rows import EvenRows
@@ -142,7 +142,7 @@ def learn(
         model.check_learned()
     schema = model.encoder_.schema
     if not schema.left_out:  # what is left out is in the report
-        tell_left_out(schema)
+        tell_columns(schema)
     dropped = dict.fromkeys(drop, "asked for") | {gone.name: gone.reason for gone in schema.left_out}
     missing = {name: n for name, n in rows.missing.items() if n and name in schema.learned_names}
     if not leave_one_out:

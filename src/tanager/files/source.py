@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from tanager.encoding.frames import OPEN
+from tanager.encoding.marks import MARKS
 from tanager.encoding.matching import there
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+MISSING = MARKS
 ROWS = 65536 * 4
 TEXT = pa.dictionary(pa.int32(), pa.string())
 NUMBER = pa.float64()

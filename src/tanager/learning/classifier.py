@@ -19,7 +19,7 @@ from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.dates import DatesOption
 from tanager.encoding.kinds import read_cells, settled
-from tanager.encoding.policy import may_name_things, tell_left_out
+from tanager.encoding.policy import may_name_things, tell_columns
 from tanager.encoding.tables import Table, frame_names, read_table, row_of_frame
 from tanager.encoding.typing import Columns, Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import (
@@ -252,7 +252,7 @@ class Classifier(TakesTurns, Estimator):
         """
         self._fit(X, y, sample_weight, times)
         if not self.encoder_.given:
-            tell_left_out(self.encoder_.schema)
+            tell_columns(self.encoder_.schema)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, times: Any, target: str | None = None) -> Self:
@@ -541,7 +541,7 @@ class Classifier(TakesTurns, Estimator):
         self._count_from_start(warm, n_first, last=True)
         self._columns_fixed_by(warm.batch)
         if self.schema is None:
-            tell_left_out(self.encoder_.schema)
+            tell_columns(self.encoder_.schema)
         if self.schema is None and self._stays_uncut():
             warn_of_useless(self.encoder_.schema, getattr(self, "bins", None), min(n_first, warm.n_rows))
 

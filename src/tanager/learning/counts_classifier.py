@@ -833,10 +833,13 @@ class CountsClassifier(Classifier):
             refuse_nul([y])
         memory = self._learned
         times = numbers = None
+        codes_only = memory.codes_only and self._recutting is None and time is None
         if sample_weight != 0:  # cells and times that cannot be used are refused before a new class is taken in
-            if memory.numbers_only and self._recutting is None and time is None:
+            if codes_only:
+                pass
+            elif memory.numbers_only and self._recutting is None and time is None:
                 numbers = self.encoder_.continuous_row(row)
-            elif not memory.counts_only or self._recutting is not None:
+            else:
                 times, numbers = self._beside_codes(row, time)
             if self.encoder_.new_names(row):
                 self._add_columns([row])
@@ -851,8 +854,8 @@ class CountsClassifier(Classifier):
         self._follow_vocabulary()
         if self.encoder_.has_cut:
             self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
-        if memory.counts_only and self._recutting is None:
-            memory.counts.learn_row(codes, label, sample_weight)
+        if codes_only:
+            memory.add_codes(codes, label, sample_weight)
             return self
         if memory.numbers_only and self._recutting is None:
             assert numbers is not None
@@ -870,14 +873,14 @@ class CountsClassifier(Classifier):
         if self._warm_up is None or self._recutting is not None or not self.knows_columns:
             return False
         memory = self._learned
-        if memory.clock is not None or memory.rows is not None:
+        if not memory.codes_only and (memory.clock is not None or memory.rows is not None):
             return False
         found = self._provisional(row, y, weight, time)
         if found is None:
             return False
         codes, label = found
-        if memory.counts_only:
-            memory.counts.learn_row(codes, label)
+        if memory.codes_only:
+            memory.add_codes(codes, label, 1.0)
         elif memory.numbers_only:
             memory.add_numbers(codes, self.encoder_.continuous_row(row), label, 1.0)
         else:

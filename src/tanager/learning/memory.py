@@ -84,6 +84,7 @@ class Memory:
         self.decay, self.window = decay, window
         self.max_memory, self.owner, self.way_out = max_memory, owner, way_out
         self.clock = None if decay is None and window is None else Clock(decay, window)
+        self._by_rows = self.clock is None or not (self.clock.timed or self.per_class)
         self.rows = KeptRows() if keeps_rows or window is not None else None
         self.until_chosen = until_chosen and window is None
         self.read: Callable[[], Iterable[Block]] | None = None  # gives learned rows again, where none are kept
@@ -105,6 +106,11 @@ class Memory:
         """Whether a row leaves no trace but in the counts and in the moments of Gaussian columns without parents."""
         plain = self.clock is None and self.rows is None and self.listener is None
         return plain and isinstance(self.moments, Moments)
+
+    @property
+    def codes_only(self) -> bool:
+        """Whether a row leaves no trace but in counts and kept rows, and what is forgotten depends on rows alone."""
+        return self._by_rows and self.moments is None and self.listener is None
 
     @property
     def number_columns(self) -> list[int]:
@@ -188,8 +194,10 @@ class Memory:
         assert self.rows is not None
         if self.window is None:
             block = Block(block.codes, block.labels, block.weights, None, block.numbers)
+        room = self.rows.nbytes
         self.rows.append(block)
-        self.rows.check_budget(self.max_memory, self.owner, self.way_out)
+        if self.rows.nbytes != room:
+            self.rows.check_budget(self.max_memory, self.owner, self.way_out)
 
     def _add_fading(self, block: Block, steps: Steps, clock: Clock, n_jobs: int) -> None:
         left = self._fade(steps, block.labels)  # of each row at the end of the block
@@ -263,6 +271,23 @@ class Memory:
         self.counts.learn_row(codes, label, weight)
         self.moments.add_row(numbers, label, weight)
 
+    def add_codes(self, codes: np.ndarray, label: int, weight: float) -> None:
+        """``add_row`` where there are ``codes_only``, for a row without a time."""
+        counts, rows, window = self.counts, self.rows, self.window
+        if self.decay is not None:
+            counts.decay(max(self.decay.per_row, SMALLEST))
+        counts.learn_row(codes, label, weight)
+        if rows is not None:
+            rows.follow(counts)
+            if not rows.append_row(codes, label, weight):
+                self.keep(Block(codes[None, :], np.array([label], dtype=np.uint16), np.array([weight])))
+            if self.clock is not None and window is None:
+                rows.prune(LIGHT)
+        if self.clock is not None:
+            self.clock.learned += 1
+        if rows is not None and window is not None and window.rows is not None:
+            self.drop_oldest(max(0, len(rows) - window.rows))
+
     # --- rows leave ---------------------------------------------------------------------------------------------
 
     def drop_oldest(self, n: int) -> None:
@@ -270,13 +295,14 @@ class Memory:
         rows = self.rows
         if n == 0 or rows is None:
             return
+        if n == 1 and self.moments is None:
+            self.counts.forget_row(*rows.oldest)
+            rows.drop(1)
+            return
         codes, labels, raw = (part[:n] for part in rows.queue)
         if self.moments is not None and rows.numbers is not None:
             self.moments.remove_block(Block(codes, labels, raw, None, rows.numbers[:n]), rows.scale)
-        if n == 1:
-            self.counts.forget_row(codes[0], int(labels[0]), float(raw[0]))
-        else:
-            self.counts.forget_rows(codes, labels, raw)
+        self.counts.forget_rows(codes, labels, raw)
         rows.drop(n)
 
     def remove(self, block: Block, n_jobs: int = 1) -> None:

@@ -60,6 +60,18 @@ class KeptRows:
         beside = {"times": block.times, "numbers": block.numbers}
         self._put(new | {name: cells for name, cells in beside.items() if cells is not None})
 
+    def append_row(self, codes: np.ndarray, label: int, weight: float) -> bool:
+        """``append`` for one row that counts, without time or numbers; False where there is no room for it yet."""
+        arrays, at = self._arrays, self._end
+        if len(arrays) != 3 or at == len(arrays["labels"]):
+            return False
+        kept, labels = arrays["codes"], arrays["labels"]
+        if codes.dtype != kept.dtype or (label >= 255 and labels.dtype == np.uint8):
+            return False
+        kept[at], labels[at], arrays["weights"][at] = codes, label, weight * self.scale
+        self._end = at + 1
+        return True
+
     def _put(self, new: dict[str, np.ndarray]) -> None:
         m = len(new["labels"])
         if not self._arrays:
@@ -128,6 +140,12 @@ class KeptRows:
     def queue(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes, labels and raw weights, oldest first; views."""
         return self.part("codes"), self.part("labels"), self.raw
+
+    @property
+    def oldest(self) -> tuple[np.ndarray, int, float]:
+        """Codes, label and raw weight of the oldest row."""
+        arrays, at = self._arrays, self._start
+        return arrays["codes"][at], arrays["labels"].item(at), arrays["weights"].item(at)
 
     def fade_classes(self, factors: np.ndarray) -> None:
         """The rows of class c fade by factors[c]."""
@@ -225,10 +243,14 @@ class KeptRows:
             missing = np.full((len(codes), n_new), np.iinfo(codes.dtype).max, dtype=codes.dtype)
             self._arrays["codes"] = np.hstack([codes, missing])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, room for rows to come included."""
+        return sum(array.nbytes for array in self._arrays.values())
+
     def check_budget(self, max_memory: Any, name: str, way_out: str = "Raise max_memory.") -> None:
         """Refuse to keep more rows than the budget allows."""
-        kept = sum(array.nbytes for array in self._arrays.values())
-        check_budget(kept, max_memory, f"{name} keeps the rows it chooses its structure by, which", way_out)
+        check_budget(self.nbytes, max_memory, f"{name} keeps the rows it chooses its structure by, which", way_out)
 
 
 def widened(codes: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import rows_of_dicts
-from tanager.encoding.policy import tell_left_out
+from tanager.encoding.policy import tell_columns
 from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
@@ -109,7 +109,7 @@ def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | No
     model.add_classes(classes)
     model._start_encoder(batch, stream=True)
     if model.schema is None:
-        tell_left_out(model.encoder_.schema)
+        tell_columns(model.encoder_.schema)
     model.note_columns()
     codes = model.encoder_.update(batch.X, weighed, type(model).__name__)
     model._follow_vocabulary()

@@ -101,6 +101,7 @@ def plot_curves(
     axes.set_xlabel(along)
     if key:
         add_remark(figure, key)
+    axes.xaxis.get_major_locator().set_params(integer=True)  # of rows, or of super-parents
     axes.xaxis.set_major_formatter(lambda row, at: _short(row))
     add_title(figure, title)
     return save_figure(figure, path)

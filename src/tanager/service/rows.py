@@ -8,6 +8,7 @@ from typing import Any
 
 from tanager.encoding import Schema
 from tanager.encoding.dates import is_date
+from tanager.encoding.marks import is_mark
 from tanager.encoding.matching import are_ignored, are_missing
 from tanager.encoding.schema import Column
 from tanager.service.errors import ServiceError, quoted, suggestion
@@ -110,11 +111,13 @@ def _unknown_column(name: str, where: str, known: frozenset[str]) -> ServiceErro
 def _refusal(column: Column, cell: Any, unseen: str) -> str:
     """Why a column cannot take a cell; empty where it can."""
     if column.part:
-        takes = is_date(cell) or (isinstance(cell, int | float) and not isinstance(cell, bool)) or cell == ""
+        takes = is_date(cell) or (isinstance(cell, int | float) and not isinstance(cell, bool)) or is_mark(cell)
         return "" if takes else 'the column takes dates, such as "2024-05-31T14:30". Send null for a missing one.'
     if column.kind in ("categorical", "ordinal"):
-        if unseen == "error" and cell not in column.values and not column.other:
+        if unseen == "error" and cell not in column.values and not column.other and not is_mark(cell):
             return "the model has not seen this value. Send null for a missing one."
+        return ""
+    if is_mark(cell):
         return ""
     try:
         number = float(cell)

@@ -27,16 +27,18 @@ from tanager.encoding.validation import check_lengths, check_weights, column_nam
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.estimator import clone
-from tanager.learning.batch import StreamPart
+from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explanations import Explanations
+from tanager.learning.rows import widened
 from tanager.learning.stream import (
     begin_again,
     count_anew,
     encode_all,
     encode_next,
     encode_rows,
+    keep_for_warm_up,
     rows_of_stage,
     take_columns,
     warm_up_of,
@@ -184,6 +186,8 @@ class DriftAware(Classifier):
         self._idle: Any = None  # a model that is gone; the next may begin in its place
         self._reader: CountsClassifier | None = None  # fixes the columns, where it no longer answers
         self._last: LastNumbers | None = None  # once columns are fixed
+        # While first rows run through that are kept afterwards: how many more the stream has had than were kept.
+        self._ahead_of_kept: int | None = None
         self._duel = Duel(self.recent)  # of the two
         self._warned: int | None = None  # row at which the present warning began
         self._drifted: int | None = None  # row of a drift that still waits for a better model
@@ -204,8 +208,11 @@ class DriftAware(Classifier):
         fresh = Runner(model, self.n_rows_, self.recent)
         if warming is not None:
             first, warm = warming
-            model.fit_columns(first.counts_.schema, classes, target, named="feature_names_in_" in vars(first))
-            fresh.since, fresh.stage = warm.n_rows, warm.stage
+            front = self._front.model  # it has met the values since, where another one fixes the columns
+            model.fit_columns(front.counts_.schema, classes, target, named="feature_names_in_" in vars(first))
+            model.encoder_.adopt(front.encoder_.schema)
+            fresh.stage = warm.stage
+            fresh.since = warm.n_rows if self._ahead_of_kept is None else self.n_rows_ - self._ahead_of_kept
         else:
             model.start(classes, target)
         return fresh
@@ -397,21 +404,54 @@ class DriftAware(Classifier):
         """
         self._settle_columns()
         knows = self._front.knows()
-        if knows and rows.answered is None and len(out := self._run_laps(rows)):
-            return self.classes_, out
+        if knows and rows.answered is None:
+            out = self._run_laps(rows) if self._warming is None else self._run_stage(rows)
+            if len(out):
+                return self.classes_, out
         size = min(len(rows), self._rows_of_block) if knows and rows.answered is None else 1
         warming = self._follow_warm_up()
         part = rows.part(0, size if warming is None else rows_of_stage(warming[0], size))
         even = self.classes_, self._even(1)
+        last = self._watched_numbers()  # those of the rows that fix the columns are not kept
         (classes, proba), *_ = [runner.run(part) for runner in self._runners()]
         if self._reader is not None:
             self._read_on(self._reader, part)
         self._end_warm_up_with(warming)
         self._follow()
-        if (last := self._watched_numbers()) is not None:
+        if last is not None:
             last.add(last.read(self._front.model, part.X), self.label_codes(part.y)[0], part.weights)
         self._step(len(part))
         return (classes, proba) if knows else even
+
+    def _run_stage(self, rows: StreamPart) -> np.ndarray:
+        """Answer and learn first rows of the stream while their columns stay as they are; the answers.
+
+        No row where the first of them cannot be encoded, or does not count.
+        """
+        none = np.empty((0, len(self.classes_)))
+        warming = self._follow_warm_up()
+        lap = None if warming is None else self._encode(rows.part(0, rows_of_stage(warming[0], len(rows))))
+        if warming is None or lap is None:
+            return none
+        (first, warm), (block, rows) = warming, lap
+        counted = Batch(None, block.labels, block.weights).counted
+        n = len(block) if counted.all() else int(counted.argmin())
+        if n == 0:
+            return none
+        reads, began = self._reader is not None, self.n_rows_
+        self._ahead_of_kept = began - warm.n_rows
+        try:
+            return self._run_encoded(block.part(slice(n)), rows.part(0, n))
+        finally:  # what was learned is kept, also where somebody has interrupted
+            self._ahead_of_kept = None
+            done = self.n_rows_ - began
+            if done and reads:
+                self._read_on(first, rows.part(0, done))
+            elif done:
+                some = block.part(slice(done))
+                keep_for_warm_up(first, Batch(rows.part(0, done).X, some.labels, some.weights, some.times))
+            self._end_warm_up_with(warming)
+            self._follow()
 
     def _read_on(self, reader: CountsClassifier, rows: StreamPart) -> None:
         """Let the model that fixes the columns have these rows; without a label or a weight they do not count."""
@@ -428,12 +468,18 @@ class DriftAware(Classifier):
         if self._shares_columns and not rows_of_dicts(rows.X):
             rows = replace(rows, X=read_table(rows.X))  # so that columns are read once
         done = 0
-        while (
-            done < len(rows) and (lap := self._encode(rows.part(done, min(done + ROWS_AT_ONCE, len(rows))))) is not None
-        ):
+        while done < len(rows) and self._all_fixed:
+            lap = self._encode(rows.part(done, min(done + ROWS_AT_ONCE, len(rows))))
+            if lap is None:
+                break
             answers.append(self._run_encoded(*lap))
             done += len(answers[-1])
         return np.concatenate(answers)
+
+    @property
+    def _all_fixed(self) -> bool:
+        """Whether all models have columns for good, so that rows are encoded for them together."""
+        return self._shares_columns and (self._back is None or self._back.model.columns_fixed)
 
     def _watched_numbers(self) -> LastNumbers | None:
         """The last rows, where cut points of models to come are learned from them."""
@@ -441,8 +487,6 @@ class DriftAware(Classifier):
 
     def _encode(self, rows: StreamPart) -> tuple[Block, StreamPart] | None:
         """Encode rows for the model in front: as many as have known classes and columns. None if the first has not."""
-        if not self._shares_columns or (self._back is not None and not self._back.model.columns_fixed):
-            return None
         front, back = self._front.model, None if self._back is None else self._back.model
         alike = back is not None and back.encoder_.schema == front.encoder_.schema
         encoded = encode_next(front, rows)
@@ -462,6 +506,7 @@ class DriftAware(Classifier):
         encoded = [self._front.ahead]  # also what models had that are gone: the next may begin with the same columns
         last = None if rows is None else self._watched_numbers()
         numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
+        labels = widened(block.labels)
         done = 0
         while done < len(block):
             part = slice(done, min(len(block), done + self._rows_of_block))
@@ -470,7 +515,7 @@ class DriftAware(Classifier):
                     runner.ahead = self._look_ahead(runner.model, encoded, rows, done)
                 runner.run_encoded(part, out[part])
             if last is not None and rows is not None and numbers is not None:
-                last.add(numbers[part], block.labels[part], None if block.weights is None else block.weights[part])
+                last.add(numbers[part], labels[part], None if block.weights is None else block.weights[part])
             self._step(part.stop - done)
             done = part.stop
         for runner in self._runners():
@@ -500,14 +545,14 @@ class DriftAware(Classifier):
         if not self.started:
             self.start()
         self._settle_columns()
-        warming = self._follow_warm_up()
+        warming, last = self._follow_warm_up(), self._watched_numbers()
         for runner in self._runners():
             runner.run_one(row, y, sample_weight, time)
         if self._reader is not None:
             self._reader.learn_one(row, y, sample_weight, time)
         self._end_warm_up_with(warming)
         self._follow()
-        if (last := self._watched_numbers()) is not None:
+        if last is not None:
             weights = None if sample_weight == 1.0 else np.array([sample_weight])
             label = self.code_of(y)
             codes = np.array([UNKNOWN if label is None else label], dtype=np.uint16)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +70,7 @@ class LastNumbers:
         if self.columns and self.since >= self.size:
             self._cut(schema)
         if self._moved is None or self._moved[0] is not schema:
-            moved = {i: replace(schema[i], cuts=own) for i, own in self._cuts.items() if own != schema[i].cuts}
+            moved = {i: schema[i].with_cuts(own) for i, own in self._cuts.items() if own != schema[i].cuts}
             self._moved = schema, schema.with_columns(moved) if moved else schema
         return self._moved[1]
 

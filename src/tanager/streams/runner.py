@@ -165,15 +165,18 @@ class Runner:
         assert isinstance(model, CountsClassifier)
         assert self.ahead is not None
         block = self.ahead.part(rows)
-        if self.ahead.plain and (self._knows or self._plain_view(model) is not None):
+        knows = self.knows()
+        if self.ahead.plain and (knows or self._plain_view(model) is not None):
             self._run_plain(model, block, out)
+            if not knows:  # there was nothing to answer the first row from
+                out[0] = 1 / out.shape[1]
             wrong = np.empty(len(block))
             _kernels.wrong_answers(out, block.labels, TIE, wrong)
             self.block.append(wrong)
             return
         counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
         first = 0
-        if not self.knows() and counted.any():  # nothing to answer the first row from
+        if not knows and counted.any():  # nothing to answer the first row from
             first = int(np.argmax(counted)) + 1
             row = block.part(slice(first - 1, first))
             grow_counts(model, row)  # it may have a value that its columns had not when the model began
@@ -192,8 +195,6 @@ class Runner:
         done = 0 if view is None else view.stream(block, out, NO_STEPS)
         if done < len(block):
             answer_and_learn_encoded(model, block.part(slice(done, None)), out=out[done:])
-        if not self._knows:  # there was nothing to answer the first row from
-            out[0], self._knows = 1 / out.shape[1], True
 
     def _plain_view(self, model: CountsClassifier) -> View | None:
         if self._view is None or not self._view.valid or self._view.counts is not model.counts_:
@@ -239,8 +240,8 @@ class Runner:
     def end_block(self) -> np.ndarray:
         """The answers of the block that ends here, now part of the shares."""
         wrong = self._answers()
-        if (unknown := np.isnan(wrong)).any():
-            wrong = wrong[~unknown]
+        if math.isnan(wrong.sum()):
+            wrong = wrong[~np.isnan(wrong)]
         self.recent.add(wrong)
         self.long_run.add(wrong)
         self.block = []
