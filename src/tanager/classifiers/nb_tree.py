@@ -29,7 +29,7 @@ from tanager.scoring.view import View
 
 HAIR = 1e-9  # of the weight of rows that rounding may add or take
 MANY_COLUMNS = 100  # beyond, leaves that count pairs of columns are judged by as many folds as take MOST_STEPS
-MOST_TRIED = 300  # columns, for each split
+MOST_TRIED = 200  # columns, for each split
 FEWEST_JUDGES = 200  # rows, if there are as many
 
 
@@ -85,7 +85,7 @@ class NBTree(TreeClassifier):
     Kohavi (1996). A node costs one cross-validation of naive Bayes for every column, O(n² m k), in compiled code; other
     leaves are cross-validated twice more, for the node and for its best split. Rows are dealt out to folds once, by
     what they are: neither their order nor chunks change the tree. A row left out leaves its leaf; the tree stays.
-    With more than 300 columns, a node tries to split by the 300 that tell most about the class of its rows. With more
+    With more than 200 columns, a node tries to split by the 200 that tell most about the class of its rows. With more
     than 100, leaves that count pairs of columns (AODE), and the columns that naive Bayes proposes for them, are judged
     by as many of the folds as take 1e9 steps (rows columns² classes), by 200 rows at least, and parts with fewer than
     two rows for each column are leaves.
