@@ -607,3 +607,59 @@ def test_a_model_that_has_just_started_anew_has_no_reasons():
     model._restart()
     with pytest.raises(DataError, match="after row 400 and has learned nothing yet"):
         model.explain(X[0])
+
+
+def pairs_are_whole(model):
+    pairs = model.counts_.raw_cells()["pairs"]
+    np.testing.assert_array_equal(pairs, pairs.swapaxes(0, 1))
+    return bool(pairs.any())
+
+
+def test_all_pairs_are_counted_though_blocks_keep_one_half_of_them():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
+    y[1500:] = X[1500:, 0] > 0
+    X[2700::7, 1] = np.nan  # from here on both halves are read
+    model = DriftAware(AODE())
+    expected = DriftAware(AODE())
+    for r in range(0, 3000, 50):
+        expected.test_then_train(X[r : r + 50], y[r : r + 50])
+    model.test_then_train(X, y)
+    assert pairs_are_whole(model.model_)
+    np.testing.assert_array_equal(
+        model.model_.counts_.raw_cells()["pairs"], expected.model_.counts_.raw_cells()["pairs"]
+    )
+
+
+def test_all_pairs_are_counted_where_a_detector_fails():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
+    n_heard = []
+
+    def detector(wrong):
+        n_heard.append(wrong)
+        if len(n_heard) > 2000:
+            raise RuntimeError("no more")
+
+    model = DriftAware(AODE(), detector=detector)
+    with pytest.raises(RuntimeError, match="no more"):
+        model.test_then_train(X, y)
+    assert pairs_are_whole(model.model_)
+
+
+def test_a_failure_among_the_first_rows_loses_no_row():
+    """First rows run through stage by stage; what was learned is kept, whatever happens in between."""
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(900, 3)), rng.integers(0, 2, 900)
+    n_heard = []
+
+    def detector(wrong):
+        n_heard.append(wrong)
+        if len(n_heard) == 640:
+            raise RuntimeError("no more")
+
+    model = DriftAware(NaiveBayes(), detector=detector)
+    with pytest.raises(RuntimeError, match="no more"):
+        model.test_then_train(X, y)
+    assert model.model_.n_warm_up_rows == model.n_rows_ == 640
+    assert model.model_.class_count_.sum() == 640
