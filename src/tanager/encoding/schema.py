@@ -119,7 +119,18 @@ class Column:
             raise DataError(f"column {self.name!r} is to be cut later, and not all of its values are numbers.")
 
     def with_cuts(self, cuts: tuple[float, ...]) -> Column:
-        """The same column with other cut points, which are in ascending order: nothing is checked anew."""
+        """The same column with other cut points; nothing is checked anew.
+
+        Parameters
+        ----------
+        cuts : tuple of float
+            Cut points, in ascending order.
+
+        Returns
+        -------
+        Column
+            A column of its own; this one stays as it is.
+        """
         column = object.__new__(type(self))
         column.__dict__.update(self.__dict__)
         column.__dict__["cuts"] = cuts

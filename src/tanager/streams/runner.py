@@ -17,7 +17,7 @@ from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import NO_STEPS, answer_and_learn_encoded, grow_counts, plain_view
+from tanager.learning.stream import answer_and_learn_encoded, grow_counts, plain_view
 from tanager.scoring.decision import TIE
 from tanager.scoring.view import View
 
@@ -191,10 +191,8 @@ class Runner:
 
     def _run_plain(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
         """Answer and learn labelled rows of weight 1. Blocks are short: what answers is looked for once."""
-        assert self.ahead is not None
-        view, done = self._plain_view(model), 0
-        if view is not None:
-            done = view.stream(block, out, NO_STEPS) if self.ahead.all_known else view.stream_on(block, out)
+        view = self._plain_view(model)
+        done = 0 if view is None else view.stream_on(block, out)
         if done < len(block):
             self.settle()
             answer_and_learn_encoded(model, block.part(slice(done, None)), out=out[done:])
@@ -231,6 +229,7 @@ class Runner:
 
     def change(self, row: int, what: str, to: float) -> None:
         """Let the model "fade" or "shrink" after a row of the stream."""
+        self.settle()
         getattr(self.model, what)(to)
         self.changes.append((row, what, to))
 
