@@ -22,7 +22,7 @@ settings.register_profile("quick", derandomize=True, max_examples=4, **_COMMON)
 settings.register_profile("thorough", derandomize=True, max_examples=25, **_COMMON)
 settings.register_profile("search", database=None, max_examples=25, **_COMMON)
 settings.load_profile(PROFILE)
-MOST_CASES = 5
+MOST_CASES = 4
 
 
 def pytest_configure(config):
@@ -33,7 +33,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Of a test with many cases, a quick run of all tests takes five, evenly spread; a run of some files takes all."""
+    """Of a test with many cases, a quick run of all tests takes four, evenly spread; a run of some files takes all."""
     if THOROUGH or config.args_source is not config.ArgsSource.TESTPATHS:
         return
     cases = defaultdict(list)

@@ -243,7 +243,8 @@ def test_fifty_odd_tabs_neither_stop_the_studio_nor_fill_its_memory(running: Any
     assert is_awake(running)
     assert memory() - before < 4 * WAITING * 100_000
     with listener(running) as honest:
-        assert b"hello" in honest.recv(65536) + honest.recv(65536)
+        said = honest.recv(65536)
+        assert b"hello" in said or b"hello" in honest.recv(65536)  # the next words come after a long while
     for connection in [*half, *slow]:
         connection.close()
     assert is_awake(running)
