@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from profiles import examples
 from tanager import SPC, SPODE, AnytimeAODE
 from tanager.classifiers import spc
-from tanager.learning import search_rows as module
+from tanager.learning import member_validation, search_rows as module
 from tanager.learning.rows import KeptRows
 from tanager.learning.search_rows import search_rows
 from tanager.learning.selection import one_dependence_sums, true_class_sum
@@ -94,6 +94,7 @@ def test_with_many_columns_a_collection_takes_the_super_parent_of_a_spode(monkey
 def test_members_over_many_columns_are_validated_by_fewer_rows(monkeypatch):
     X, y = table()
     few_rows(monkeypatch, 100)
+    monkeypatch.setattr(member_validation, "MOST_STEPS", 0.0)
     model = AnytimeAODE().fit(X, y)
     assert model.validation.scores.weight == 100
     assert AnytimeAODE(validation_rows=250).fit(X, y).validation.scores.weight == 250

@@ -70,7 +70,7 @@ class AnytimeClassifier(CountsClassifier):
         For ``stop="budget"``: super-parents for each row of a question that names none.
     validation_rows : int, default=None
         At most so many rows, spread over the table, are left out and answered to validate members. None: 100,000, and
-        no more than 1e9 / (members columns classes), but at least 500.
+        no more than 5e8 / (members columns classes), but at least 500.
     random_state : int or RandomState, default=None
         For ``member_order="random"``.
     max_memory : int, str or None, default="2 GB"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FADING = 0.5 ** (1 / 10_000)  # what is left of earlier scores after one more row: a half-life of 10,000 rows
 MOST_ROWS = 100_000  # that members are validated by, unless it is said how many
+MOST_STEPS = 5e8  # probabilities that these rows may take: of letter, 10,000 of 20,000 rows order members as well
 ROUNDS = 100  # at most, to learn weights
 KEPT_BYTES = 128 << 20  # of joints, at most, that are kept from a pass to rank members for the one in their new order
 CELLS = 1_000_000  # probabilities that are kept at most while weights are learned
@@ -94,7 +95,7 @@ class MemberValidation:
         model, counts = self.model, self.model.counts_
         if model.validation_rows is not None:
             return int(model.validation_rows)
-        return min(MOST_ROWS, rows_within(len(model.kept_members) * counts.n_features * counts.n_classes))
+        return min(MOST_ROWS, rows_within(len(model.kept_members) * counts.n_features * counts.n_classes, MOST_STEPS))
 
     def map_codes(self, maps: Mapping[int, np.ndarray]) -> None:
         """Columns were cut: code c of column i is now maps[i][c]."""
