@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from profiles import examples
 from tanager import SPC, SPODE, AnytimeAODE
 from tanager.classifiers import spc
-from tanager.learning import member_validation, search_rows as module
+from tanager.learning import member_validation
+from tanager.learning import search_rows as module
 from tanager.learning.rows import KeptRows
 from tanager.learning.search_rows import search_rows
 from tanager.learning.selection import one_dependence_sums, true_class_sum
