@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from profiles import examples
+from tanager import NaiveBayes
 from tanager.encoding import Column, Encoder, Schema
 from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch
 
@@ -479,6 +480,12 @@ def test_a_table_whose_rows_all_weigh_nothing_has_columns_without_values():
 
 def test_values_that_become_the_same_text_share_a_code():
     assert Encoder().fit_transform({"a": [("t",), "('t',)", "u"]})[:, 0].tolist() == [0, 0, 1]
+
+
+def test_a_value_in_rows_without_weight_alone_is_not_learned():
+    """It was looked for among the new values, of which there were none."""
+    model = NaiveBayes(categorical=["a"]).fit({"a": [None, "x"]}, [0, 0], sample_weight=[1.0, 0.0])
+    assert model.encoder_.schema["a"].n_values == 0
 
 
 def test_numpy_tables_import_neither_pandas_nor_arrow_nor_polars():

@@ -193,7 +193,7 @@ class Vocabulary(Codec):
             return []
         values = categories.in_order.values
         new = [values[v] for v in np.flatnonzero(self.places(values) == NOT_FOUND)]
-        among_numbers = self._of_numbers if self.column.values else _is_like_a_number(new[0])
+        among_numbers = self._of_numbers if self.column.values else all(map(_is_like_a_number, new[:1]))
         return [value for value in new if not is_mark(value)] if among_numbers else new
 
     def row_of_cut(self, cells: Cells) -> int | None:
