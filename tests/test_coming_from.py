@@ -1,7 +1,12 @@
 """The pages for people who come from other tools: both sides run, theirs where the tool is installed."""
 
+import csv
 import importlib.util
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +49,54 @@ def test_classes_that_a_page_names_exist(path):
 
     for name in re.findall(r"`([A-Z]\w+)\(", path.read_text()):
         assert hasattr(tanager, name) or name in ("BNClassifier",), f"{path.name} names {name}"
+
+
+WEKA = next(
+    (path for path in (os.environ.get("TANAGER_WEKA"), "/usr/share/java/weka.jar") if path and Path(path).exists()),
+    None,
+)
+
+
+def sections(page):
+    """The blocks of each numbered section: language, owner, code."""
+    for section in (FOLDER / page).read_text().split("\n## "):
+        yield [
+            (language, (re.match(r"# (\S+)\n", code) or ["", ""])[1], code)
+            for language, code in re.findall(r"```(python|sh)\n(.*?)```", section, re.DOTALL)
+        ]
+
+
+def answers_of_weka(printed):
+    """Probabilities of Barolo, Grignolino and Barbera, as Weka prints them: three digits, a star at the largest."""
+    lines = re.findall(r"^ +\d+ +\d:\w+ +\d:\w+ +\+? +([*\d.,eE-]+)", printed, re.MULTILINE)
+    return [[float(p.strip("*")) for p in line.split(",")] for line in lines]
+
+
+def answers_of_tanager(printed):
+    """The same from the table after what was said of learning."""
+    lines = csv.DictReader(printed[printed.index("prediction,") :].splitlines())
+    return [[float(line[f"probability_{kind}"]) for kind in ("Barolo", "Grignolino", "Barbera")] for line in lines]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not WEKA or not shutil.which("java"), reason="needs java and weka.jar (TANAGER_WEKA names it)")
+def test_what_weka_answers_is_what_we_answer(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shell = os.environ | {"CLASSPATH": WEKA, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    names, compared = {}, 0
+    for section in sections("weka.md"):
+        printed = {}
+        for language, owner, code in section:
+            if language == "python":
+                exec(compile(code, "weka.md", "exec"), names)
+                continue
+            done = subprocess.run(["sh", "-ec", code], env=shell, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            printed[owner] = done.stdout
+        if "-distribution" in "".join(code for _, _, code in section):
+            theirs = answers_of_weka(printed["weka"])
+            assert len(theirs) == 89
+            assert answers_of_tanager(printed["tanager"]) == [pytest.approx(row, abs=6e-4) for row in theirs]
+            compared += 1
+    assert compared == 5
+    assert names["careful"].score(names["table"], names["labels"]) > 0.8

@@ -50,6 +50,14 @@ def test_the_figures_for_programs_are_those_of_the_library(run, iris):
     assert found["recommended"]["classifier"] in ("nb", "tan")
 
 
+def test_an_arff_file_declares_its_classes_too(run, tmp_path):
+    rows = "\n".join(f"{i % 7},{'yes' if i % 7 > 3 else 'no'}" for i in range(40))
+    path = tmp_path / "data.arff"
+    path.write_text(f"@relation r\n@attribute a numeric\n@attribute kind {{yes,no}}\n@data\n{rows}\n")
+    found = run("compare", path, "--target", "kind", "--models", "nb", "--folds", 2, "--json").document
+    assert found["classifiers"][0]["accuracy"] == 1.0
+
+
 def test_classifiers_of_scikit_learn_stand_beside_ours(run, iris):
     found = run("compare", iris, "--models", "nb", "--with", "tree,logistic", "--folds", 3, "--json").document
     assert {line["classifier"] for line in found["classifiers"]} == {"nb", "tree", "logistic"}

@@ -43,7 +43,10 @@ def read_labelled(
     if table.num_rows == 0:
         raise DataError(f"{source.name}: no row has a label in column {target!r}. At least one row needs a class.")
     _refuse_one_class(source, target, table[target])
-    own = {gone.name: gone.reason for gone in Encoder(**_declared(source, kinds)).leaves_out(table.select(columns))}
+    own = {
+        gone.name: gone.reason
+        for gone in Encoder(**_declared(source, columns, kinds)).leaves_out(table.select(columns))
+    }
     dropped = dict.fromkeys(drop, "asked for") | own
     X = table.select([name for name in columns if name not in own])
     options = {
@@ -54,7 +57,9 @@ def read_labelled(
     return LabelledTable(X, as_labels(table[target], target), options, dropped)
 
 
-def _declared(source: Source, kinds: dict[str, Any]) -> dict[str, Any]:
-    """Options of an encoder: kinds that the file declares, where none are given."""
+def _declared(source: Source, columns: list[str], kinds: dict[str, Any]) -> dict[str, Any]:
+    """Options of an encoder: kinds that the file declares for these columns, where none are given."""
     given = {kind: names for kind, names in kinds.items() if names}
-    return given if {"categorical", "numeric"} & set(given) else {**source.options, **given}
+    if {"categorical", "numeric"} & set(given):
+        return given
+    return {kind: [name for name in names if name in columns] for kind, names in source.options.items()} | given
