@@ -39,6 +39,7 @@ from tanager.learning.stream import (
     encode_next,
     encode_rows,
     keep_for_warm_up,
+    rows_at_once,
     rows_of_stage,
     take_columns,
     warm_up_of,
@@ -49,6 +50,7 @@ from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.few_columns import MANY_COLUMNS
 from tanager.streams.last_numbers import UNKNOWN, LastNumbers
 from tanager.streams.runner import SHARE, Ahead, Duel, Runner, Share
+from tanager.streams.watched_blocks import Quiet, run_blocks
 from tanager.structure.measures import class_information
 
 ROWS_AT_ONCE = 4096  # are encoded; a model that begins encodes the rest of them again, where its cut points are new
@@ -183,7 +185,7 @@ class DriftAware(Classifier):
         self.events_: list[Event] = []
         self._front = self._fresh()
         self._back: Runner | None = None
-        self._idle: Any = None  # a model that is gone; the next may begin in its place
+        self._idle: Runner | None = None  # with a model that is gone; the next may begin in its place
         self._reader: CountsClassifier | None = None  # fixes the columns, where it no longer answers
         self._last: LastNumbers | None = None  # once columns are fixed
         # While first rows run through that are kept afterwards: how many more the stream has had than were kept.
@@ -231,8 +233,11 @@ class DriftAware(Classifier):
         known = front.counts_.schema  # the encoder may know values of rows that are yet to come
         schema = known if self._last is None else self._last.schema_for_fresh(known)
         idle, self._idle = self._idle, None
-        if idle is not None and classes is not None and begin_again(idle, schema, classes):
-            return idle
+        if idle is not None and classes is not None and begin_again(idle.model, schema, classes):
+            own: CountsClassifier = idle.model
+            return own
+        if idle is not None:
+            idle.settle()
         model: CountsClassifier = self._unlearned()
         model.fit_columns(schema, classes, target, named="feature_names_in_" in vars(front))
         if schema is known:
@@ -290,10 +295,12 @@ class DriftAware(Classifier):
 
     def _retire(self, runner: Runner | None) -> None:
         """A model is gone; the next may begin in its place."""
+        if runner is None:
+            return
+        if _can_share(runner.model) and runner.model.columns_fixed:
+            runner, self._idle = self._idle, runner
         if runner is not None:
             runner.settle()
-        if runner is not None and _can_share(runner.model) and runner.model.columns_fixed:
-            self._idle = runner.model
 
     def _settle_columns(self) -> None:
         """Once the first rows of the stream have fixed the columns: all models have these, and numbers are watched."""
@@ -450,7 +457,7 @@ class DriftAware(Classifier):
             done = self.n_rows_ - began
             if done and reads:
                 self._read_on(first, rows.part(0, done))
-            elif done:
+            elif done and not first.columns_fixed:  # as they are once it has faded
                 some = block.part(slice(done))
                 keep_for_warm_up(first, Batch(rows.part(0, done).X, some.labels, some.weights, some.times))
             self._end_warm_up_with(warming)
@@ -510,20 +517,27 @@ class DriftAware(Classifier):
         last = None if rows is None else self._watched_numbers()
         numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
         labels = widened(block.labels)
-        done = 0
+        done, at_once = 0, rows_at_once(self._front.model)  # Ctrl-C is heard between calls of the kernels
         try:
             while done < len(block):
-                part = slice(done, min(len(block), done + self._rows_of_block))
-                for runner in reversed(self._runners()):  # that in front answers last
+                for runner in self._runners():
                     if runner.ahead is None:
-                        runner.ahead = self._look_ahead(runner.model, encoded, rows, done)
-                    runner.run_encoded(part, out[part])
+                        runner.ahead = self._look_ahead(runner.model, encoded, rows, numbers, done)
+                n_quiet, signal = self._run_quiet(slice(done, min(len(block), done + max(at_once, self.every))), out)
+                part = slice(done, done + (n_quiet or min(len(block) - done, self._rows_of_block)))
+                if not n_quiet:
+                    for runner in reversed(self._runners()):  # that in front answers last
+                        runner.run_encoded(part, out[part])
                 if last is not None and rows is not None and numbers is not None:
                     last.add(numbers[part], labels[part], None if block.weights is None else block.weights[part])
-                self._step(part.stop - done)
                 done = part.stop
+                if n_quiet:
+                    self.n_rows_ += n_quiet
+                    self._act(signal)
+                else:
+                    self._step(part.stop - part.start)
         finally:
-            for runner in self._runners():
+            for runner in [*self._runners(), *([] if self._idle is None else [self._idle])]:
                 runner.settle()
         for runner in self._runners():
             runner.ahead = None
@@ -531,14 +545,37 @@ class DriftAware(Classifier):
         self._follow()
         return out
 
-    def _look_ahead(self, model: CountsClassifier, encoded: list[Ahead], rows: StreamPart | None, done: int) -> Ahead:
+    def _run_quiet(self, rows: slice, out: np.ndarray) -> tuple[int, str | None]:
+        """Run blocks after which nothing is to be decided, and the next; how many rows went, what was said last."""
+        if self.n_rows_ % self.every:
+            return 0, None
+        left = None if self._drifted is None else max(0, self.patience - self.n_rows_ + self._drifted)
+        quiet = Quiet("warning" if self._warned is not None else None, left)
+        return run_blocks(self._runners(), self._duel, self._detector, quiet, rows, int(self.every), out)
+
+    def _look_ahead(
+        self,
+        model: CountsClassifier,
+        encoded: list[Ahead],
+        rows: StreamPart | None,
+        numbers: np.ndarray | None,
+        done: int,
+    ) -> Ahead:
         """The rows that are to come in a model's own codes; encoded anew where no model has had the same columns."""
         schema = model.encoder_.schema
         alike = [ahead for ahead in encoded if ahead.schema is schema]
         if rows is None or alike:
             return (alike or encoded)[0]
-        codes = encode_rows(model, rows.part(done, len(rows)), encoded[0].labels_from(done))
-        encoded.append(Ahead(codes, model.encoder_.schema, done))  # which may have met new values
+        first = encoded[0]  # from the first row on
+        to_come = slice(done, len(rows))
+        block, codes = first.part(to_come), None
+        if self._last is not None and numbers is not None:
+            codes = self._last.recode(block.codes, first.schema, schema, numbers[to_come])
+        if codes is not None:
+            block = replace(block, codes=codes)
+        else:
+            block = encode_rows(model, rows.part(done, len(rows)), block.labels)
+        encoded.append(Ahead(block, model.encoder_.schema, done))  # which may have met new values
         return encoded[-1]
 
     @property
@@ -580,7 +617,10 @@ class DriftAware(Classifier):
         wrong = self._front.end_block()
         if self._back is not None:
             self._duel.add(self._back.end_block(), wrong)
-        signal = ask(self._detector, wrong)
+        self._act(ask(self._detector, wrong))
+
+    def _act(self, signal: str | None) -> None:
+        """At the end of a block: act on what the detector says."""
         if signal == "drift" and self._front.recent.mean <= self._front.long_run.mean:
             signal = None  # a change for the better
         if signal == "drift":
