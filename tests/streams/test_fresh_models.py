@@ -7,7 +7,7 @@ import pytest
 
 from tanager import AODE, DriftAware, NaiveBayes
 from tanager.learning.stream import begin_again
-from tanager.streams import drift
+from tanager.streams import drift_models
 
 
 def turning(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,11 +27,11 @@ def test_in_the_place_of_another_it_answers_as_made_anew(kind, monkeypatch):
         began.append(begin_again(model, schema, classes))
         return began[-1]
 
-    monkeypatch.setattr(drift, "begin_again", watched)
+    monkeypatch.setattr(drift_models, "begin_again", watched)
     model = DriftAware(kind(warm_up=1000))
     proba = model.test_then_train(X, y)
     assert sum(began) > 1  # so that there is something to compare
-    monkeypatch.setattr(drift, "begin_again", lambda *_: False)
+    monkeypatch.setattr(drift_models, "begin_again", lambda *_: False)
     other = DriftAware(kind(warm_up=1000))
     np.testing.assert_array_equal(proba, other.test_then_train(X, y))
     assert [(event.row, event.what) for event in model.events_] == [(event.row, event.what) for event in other.events_]
@@ -43,7 +43,7 @@ def test_the_model_in_front_never_begins_again():
     for policy in ("swap", "restart"):
         model = DriftAware(NaiveBayes(warm_up=200), on_drift=policy).partial_fit(X[:2000], y[:2000])
         for r in range(2000, 3000, 100):
-            idle = None if model._idle is None else model._idle.model
+            idle = model._models.idle
             assert idle is not model.model_
             assert idle is None or idle is not model.background_
             model.partial_fit(X[r : r + 100], y[r : r + 100])

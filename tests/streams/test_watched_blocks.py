@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tanager import AODE, TAN, DriftAware, NaiveBayes
-from tanager.streams import drift
+from tanager.streams import drift_course
 from tanager.streams.last_numbers import LastNumbers
 from tanager.streams.watched_blocks import run_blocks
 
@@ -55,12 +55,12 @@ def test_blocks_in_the_kernels_are_as_one_by_one(kind, options, monkeypatch):
         went.append(run_blocks(*given))
         return went[-1]
 
-    monkeypatch.setattr(drift, "run_blocks", counted)
+    monkeypatch.setattr(drift_course, "run_blocks", counted)
     some = course(kind, options, X, y)
     every = options.get("every", 64)
     assert max(n for n, _ in went) > every  # more than one block at once
     assert all(n % every == 0 for n, _ in went)
-    monkeypatch.setattr(drift, "run_blocks", lambda *_: (0, None))
+    monkeypatch.setattr(drift_course, "run_blocks", lambda *_: (0, None))
     assert_same(some, course(kind, options, X, y))
 
 
@@ -68,7 +68,7 @@ def test_a_block_with_something_new_is_left_to_the_other_way(monkeypatch):
     X, y = turning(3000, 2)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(e=[f"value {r // 300}" for r in range(len(y))])
     some = course(AODE, {}, frame, y)
-    monkeypatch.setattr(drift, "run_blocks", lambda *_: (0, None))
+    monkeypatch.setattr(drift_course, "run_blocks", lambda *_: (0, None))
     assert_same(some, course(AODE, {}, frame, y))
 
 
@@ -76,7 +76,7 @@ def test_rows_without_weight_are_left_to_the_other_way(monkeypatch):
     X, y = turning(1500, 3)
     weights = np.where(np.arange(len(y)) % 7 == 0, 0.0, 1.0)
     some = course(NaiveBayes, {}, X, y, weights, cuts=(0, 1000))
-    monkeypatch.setattr(drift, "run_blocks", lambda *_: (0, None))
+    monkeypatch.setattr(drift_course, "run_blocks", lambda *_: (0, None))
     assert_same(some, course(NaiveBayes, {}, X, y, weights, cuts=(0, 1000)))
 
 
