@@ -206,6 +206,14 @@ def test_nothing_done_yet_is_a_plain_interrupt():
     assert not isinstance(stop.value, Interrupted)
 
 
+@pytest.fixture
+def whole_slices(monkeypatch):
+    """Models get as many rows at once as there are, and not as many as take a moment."""
+    monkeypatch.setattr("tanager.evaluate.model_run.FIRST_SLICE", 10**9)
+    monkeypatch.setattr("tanager.evaluate.model_run.SLICE_SECONDS", float("inf"))
+
+
+@pytest.mark.usefixtures("whole_slices")
 def test_prequential_keeps_the_reports_that_all_models_have_made():
     X, y = table(40_000, 3)
     whole = prequential({"nb": NaiveBayes(), "aode": AODE()}, X, y, every=1000)
@@ -218,21 +226,31 @@ def test_prequential_keeps_the_reports_that_all_models_have_made():
         np.testing.assert_array_equal(some.curve(name), whole.curve(name)[:32])
 
 
-def test_prequential_in_the_middle_of_a_block_ends_with_the_block_before(monkeypatch):
+def test_prequential_in_the_middle_of_a_block_ends_with_the_rows_that_all_models_have_done(monkeypatch):
     from tanager.evaluate.model_run import ModelRun
 
-    X, y = table(40_000, 3)
-    run, calls = ModelRun.run, []
+    X, y = table(20_000, 3)
+    models = {"nb": NaiveBayes(), "aode": AODE()}
+    whole = prequential({"nb": NaiveBayes(), "aode": AODE()}, X, y, every=100)
+    step, rows = ModelRun._step, dict.fromkeys(models, 0)
 
-    def interrupted(self, *given):
-        calls.append(self.name)
-        if len(calls) == 4:  # the second model in the second block; the first has reported already
+    def interrupted(self, part, start):
+        if self.name == "aode" and rows["aode"] >= 1000:
             raise KeyboardInterrupt
-        run(self, *given)
+        rows[self.name] += part.n_rows
+        return step(self, part, start)
 
-    monkeypatch.setattr(ModelRun, "run", interrupted)
+    monkeypatch.setattr(ModelRun, "_step", interrupted)
     with pytest.raises(Interrupted) as stop:
-        prequential({"nb": NaiveBayes(), "aode": AODE()}, X, y, every=1000)
+        prequential(models, X, y, every=100)
     some = stop.value.results
-    assert calls == ["nb", "aode", "nb", "aode"]
-    assert len(some.rows) == len(some.curve("nb")) == len(some.curve("aode")) == 16
+    assert some.rows.tolist() == whole.rows.tolist()[: min(rows.values()) // 100]
+    for name in models:
+        np.testing.assert_array_equal(some.curve(name), whole.curve(name)[: len(some.rows)])
+
+
+def test_prequential_before_the_first_report_has_no_results():
+    X, y = table(2_000, 3)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        prequential(NaiveBayes(), X, y, every=1000, progress=interrupt_at(1))
+    assert not isinstance(stop.value, Interrupted)

@@ -4,6 +4,7 @@
 #include "back_off.hpp"
 #include "bind_folds.hpp"
 #include "bind_left_out.hpp"
+#include "bind_plan.hpp"
 #include "bind_staged.hpp"
 #include "bind_store.hpp"
 #include "compiled.hpp"
@@ -422,6 +423,12 @@ std::vector<double> back_off_strengths(const std::vector<AnyArray> &tables, doub
 
 }  // namespace
 }  // namespace score_bindings
+
+tanager::scoring::ScoringPlan &plan_of(nb::handle object) {
+    const auto &plan = nb::cast<const score_bindings::PyPlan &>(object);
+    plan.check_ready();
+    return plan.plan;
+}
 
 void bind_score(nb::module_ &m) {
     using namespace score_bindings;

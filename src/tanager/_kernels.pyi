@@ -1073,6 +1073,37 @@ def learn_pool(
 def wrong_answers(proba: _Floats, labels: _Codes, tie: float, wrong: _Floats) -> None:
     """wrong[r] = 1 where another class is more probable than the true one, by more than a tie; else 0."""
 
+def run_blocks(
+    labels: _Codes,
+    out: _Floats,
+    every: int,
+    tie: float,
+    models: Sequence[
+        tuple[ScoringPlan, _Codes, float, bool, bool, tuple[float, float, float], tuple[float, float, float]]
+    ],
+    duel: tuple[tuple[float, float, float], tuple[float, float, float]],
+    clear: float,
+    options: tuple[float, float, float, float],
+    before: tuple[int, float, float, float, int],
+    quiet_signal: int,
+    n_rows_left: int,
+) -> tuple[
+    int,
+    int,
+    list[tuple[bool, tuple[float, float], tuple[float, float]]],
+    tuple[float, float],
+    tuple[float, float],
+    tuple[int, float, float, float, int],
+]:
+    """Answer and learn whole blocks of labelled rows of weight 1, tell a DDM after each, and end where it matters.
+
+    A model is its plan, the codes of all rows, the unit of its counts, whether half of its pairs lags behind, whether
+    it has learned anything, and two shares of wrong answers as keep, count and of; the first one answers. Goes on while
+    the DDM says ``quiet_signal``; or, with ``n_rows_left`` from 0 on, up to so many rows unless it says drift or the
+    second model has won. Gives the rows that went, what was said last, whether pairs lag behind and both shares of each
+    model, those of the duel, and what the DDM remembers.
+    """
+
 def fading_share(values: _Floats, keep: float, count: float, of: float) -> tuple[float, float]:
     """The sum of values and their number, each weighing ``keep`` times the one after it; both go on from before."""
 

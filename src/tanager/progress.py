@@ -1,6 +1,7 @@
 """Progress of long work: what is done, how fast, and the time left; the same in terminals, notebooks and pipes.
 
-A terminal gets a bar, a notebook one line that is written again and again, a pipe or a file a line every ten seconds.
+A terminal gets a bar, a notebook one line that is written again and again, a pipe or a file a line every ten seconds
+(the first one sooner, where the work will take long).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tanager.stages import told_to
 
 LINE_EVERY = 10.0  # seconds between two lines in a pipe
 LONG = 5.0  # seconds: of work that takes longer the first forecast is shown at once
+SURE = 1.0  # seconds after which a forecast is made by what is done; the very first rows tell little
 WRITE_EVERY = 0.5  # seconds between two states of a notebook's line
 
 RowsDone = Callable[[int, float | None], None]
@@ -107,7 +109,7 @@ class ProgressReport(AbstractContextManager["ProgressReport"]):
         self, fraction: float | None, passed: float, text: str, left: float | None = None, what: str = ""
     ) -> None:
         known = fraction is not None and 0 < fraction < 1  # how long the work after the last row takes is not known
-        if left is None and known:
+        if left is None and known and passed >= SURE:
             assert fraction is not None
             left = passed * (1 - fraction) / fraction
         text += "" if not left else f", {about(left)} left"

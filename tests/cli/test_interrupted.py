@@ -41,7 +41,9 @@ def test_compare_before_the_first_fold_has_nothing_to_print(run, iris, interrupt
     assert (done.code, done.out, done.err) == (130, "", "tanager compare: interrupted.\n")
 
 
-def test_prequential_prints_the_rows_that_are_done(run, interrupted_at):
+def test_prequential_prints_the_rows_that_are_done(run, interrupted_at, monkeypatch):
+    monkeypatch.setattr("tanager.evaluate.model_run.FIRST_SLICE", 10**9)  # rows, so that nothing depends on the clock
+    monkeypatch.setattr("tanager.evaluate.model_run.SLICE_SECONDS", float("inf"))
     interrupted_at("prequential", 2)
     done = run("prequential", "generate:tan", "--rows", "50k", "--model", "nb,tan", "--json")
     assert done.code == 130

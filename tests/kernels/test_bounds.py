@@ -227,3 +227,68 @@ def test_steps_of_a_sum_over_trees_are_of_one_row_and_class():
             _kernels.tree_steps(counts.store, **(named | changes))
     with pytest.raises(ValueError, match="the output must have"):
         _kernels.tree_weights(counts.store, np.empty((N, K)), 1.0)
+
+
+def watched(counts, codes, **changes):
+    """Arguments of run_blocks for one model that answers and learns rows of these codes."""
+    view = View(counts, NAIVE, Lidstone(1.0))
+    share = (0.99, 0.0, 0.0)
+    model = (view.plan, codes, counts.scale, False, True, share, share)
+    given = {
+        "labels": np.zeros(len(codes), dtype=np.uint8),
+        "out": np.empty((len(codes), K)),
+        "every": 8,
+        "tie": 1e-9,
+        "models": [model],
+        "duel": (share, share),
+        "clear": 2.0,
+        "options": (2.0, 3.0, 30.0, 1.0),
+        "before": (0, 0.0, np.nan, np.nan, 0),
+        "quiet_signal": 0,
+        "n_rows_left": -1,
+    }
+    return given | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"every": 0}, "a block has one row at least"),
+        ({"models": []}, "one model answers"),
+        ({"labels": np.zeros(23, dtype=np.uint8)}, "codes of every model for each row|one label"),
+        ({"out": np.empty((23, K))}, "the output must have one row per row"),
+        ({"out": np.empty((24, K + 1))}, "the output must have one row per row"),
+    ],
+)
+def test_watched_blocks_take_what_fits(changes, sentence):
+    counts = learned()
+    codes, _ = rows_of(3, m=24)
+    before = counts.singles.copy()
+    with pytest.raises(ValueError, match=sentence):
+        _kernels.run_blocks(**watched(counts, codes, **changes))
+    np.testing.assert_array_equal(counts.singles, before)
+
+
+def test_watched_blocks_need_a_plan_with_a_form():
+    counts = learned()
+    codes, _ = rows_of(3, m=24)
+    share = (0.99, 0.0, 0.0)
+    for plan, error in ((plan_over(counts), ValueError), (object(), RuntimeError)):
+        with pytest.raises((error, TypeError)):
+            _kernels.run_blocks(**watched(counts, codes, models=[(plan, codes, 1.0, False, True, share, share)]))
+
+
+def test_watched_blocks_end_before_one_with_something_unknown():
+    codes, _ = rows_of(3, m=40)
+    for row, column, code in ((20, 2, A), (20, 2, 254)):
+        counts, strange = learned(), codes.copy()
+        strange[row, column] = code
+        went, *_ = _kernels.run_blocks(**watched(counts, strange))
+        assert went == 16
+        assert counts.n_rows == 60 + 16
+    counts, labels = learned(), np.zeros(40, dtype=np.uint8)
+    labels[33] = K
+    went, *_ = _kernels.run_blocks(**watched(counts, codes, labels=labels))
+    assert went == 32
+    went, *_ = _kernels.run_blocks(**watched(learned(), codes, every=2**62))
+    assert went == 0

@@ -285,14 +285,14 @@ def test_with_many_columns_fit_sees_few_of_them_and_then_counts_all(seed, on_dri
         model = quick(AODE(), on_drift=on_drift).fit(table, y)
     seen = quick(AODE(), on_drift=on_drift).fit(table[few], y)
     assert model.events_ == seen.events_
-    for own, like in zip(model._runners(), seen._runners(), strict=True):
+    for own, like in zip(model._models.running, seen._models.running, strict=True):
         since = (
             AODE().fit_columns(model.encoder_.schema, model.classes_).partial_fit(table[like.began :], y[like.began :])
         )
         assert (own.model.counts_.joint(0, 1) == since.counts_.joint(0, 1)).all()
         assert own.state() == like.state()
     assert model.n_rows_ == seen.n_rows_ == len(y)
-    assert model._detector.state() == seen._detector.state()
+    assert model._course.policy.detector.state() == seen._course.policy.detector.state()
     assert model.partial_fit(table[:20], y[:20]).n_rows_ == len(y) + 20
 
 
@@ -604,7 +604,7 @@ def test_a_model_that_cannot_explain_says_so():
 def test_a_model_that_has_just_started_anew_has_no_reasons():
     X, y = drawn(concept(0), 400, 1)
     model = DriftAware(NaiveBayes(), on_drift="restart").fit(X, y)
-    model._restart()
+    model._models.replace_front(model._models.fresh(model.n_rows_))
     with pytest.raises(DataError, match="after row 400 and has learned nothing yet"):
         model.explain(X[0])
 

@@ -26,7 +26,7 @@ class BaselineRun:
         self.measures = StreamMeasures(fade, window)
         self.history: list[Report] = []
 
-    def run(
+    def score(
         self, labels: np.ndarray, start: int, points: Sequence[int], classes: ClassIndex, arrived: ArrivedLabels
     ) -> None:
         """Answer a block of rows (class codes, -1 where missing), and report the measures after these rows."""

@@ -21,17 +21,25 @@ class PrequentialStep(NamedTuple):
     train: StreamRows | None
     interleaved: bool = False
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows are predicted, or learned where none is predicted."""
+        rows = self.train if self.test is None else self.test
+        return 0 if rows is None else len(rows)
+
+    @property
+    def divisible(self) -> bool:
+        """Whether it may be done in parts: unlike a batch, all of which is predicted before it is learned."""
+        return self.interleaved or self.test is None or self.train is None
+
     def rows(self, start: int, stop: int) -> PrequentialStep | None:
-        """Some rows of an interleaved step; None beyond its end."""
-        assert self.test is not None
-        assert self.train is not None
-        if start == 0 and stop >= len(self.test):
+        """Some rows of a step that is divisible; None beyond its end."""
+        if start == 0 and stop >= self.n_rows:
             return self
-        if start >= len(self.test):
+        if start >= self.n_rows:
             return None
-        test = _part(self.test, start, min(stop, len(self.test)))
-        own = test if self.train is self.test else _part(self.train, start, min(stop, len(self.train)))
-        return PrequentialStep(test, own, interleaved=True)
+        test, train = (None if rows is None else _part(rows, start, min(stop, len(rows))) for rows in self[:2])
+        return PrequentialStep(test, test if self.train is self.test else train, self.interleaved)
 
 
 class DelayedLabels:

@@ -65,19 +65,25 @@ class ModelRun:
         self.history: list[Report] = []
         self.seconds = 0.0
         self._slice = FIRST_SLICE
+        self._answers: list[tuple[list[Any], np.ndarray]] = []  # to the rows of the present block
 
-    def run(
-        self,
-        steps: Sequence[PrequentialStep],
-        labels: np.ndarray,
-        start: int,
-        points: Sequence[int],
-        classes: ClassIndex,
-        arrived: ArrivedLabels,
+    def run(self, steps: Sequence[PrequentialStep], start: int) -> Iterator[int]:
+        """Predict and learn a block of rows, part by part; gives the rows of the block that are done after each."""
+        self._answers, done = [], 0
+        for step in steps:
+            for part in self._sliced(step):
+                self._answers.append(self._step(part, start + done))
+                done += part.n_rows
+                yield done
+
+    def score(
+        self, labels: np.ndarray, start: int, points: Sequence[int], classes: ClassIndex, arrived: ArrivedLabels
     ) -> None:
-        """Predict and learn a block of rows, and report the measures after these rows."""
-        parts = [self._step(part, start + at) for step in steps for at, part in self._sliced(step)]
-        proba = _side_by_side(parts, classes)
+        """Measure the answers to the rows of a block, and report the measures after these rows.
+
+        ``labels`` may be those of the first rows alone, where the others are not done.
+        """
+        proba = _side_by_side(self._answers, classes)[:, : len(labels)]
         predicted, own = _decide(proba, labels, self.costs, start, classes, arrived)
         scored = np.flatnonzero(labels >= 0)
         labels, predicted = labels[scored], predicted[scored]
@@ -90,15 +96,15 @@ class ModelRun:
             done = at
         self.measures.add(rows.part(done, len(rows)))
 
-    def _sliced(self, step: PrequentialStep) -> Iterator[tuple[int, PrequentialStep]]:
-        """A step in parts that take a moment each, with their first rows: Ctrl-C is heard between them."""
-        if not step.interleaved:
-            yield 0, step
+    def _sliced(self, step: PrequentialStep) -> Iterator[PrequentialStep]:
+        """A step in parts that take a moment each: between them Ctrl-C is heard, and progress is shown."""
+        if not step.divisible:
+            yield step
             return
         at = 0
         while (part := step.rows(at, at + self._slice)) is not None:
             n_rows, before = self._slice, self.seconds
-            yield at, part
+            yield part
             rate = n_rows / max(self.seconds - before, 1e-9)
             self._slice = int(min(2 * n_rows, max(1.0, rate * SLICE_SECONDS), BLOCK))
             at += n_rows
@@ -124,7 +130,8 @@ class ModelRun:
     def end(self, steps: Sequence[PrequentialStep], start: int, *, reported: bool) -> None:
         """Learn the rows that are left, and report once more unless the last row was reported already."""
         for step in steps:
-            self._step(step, start)
+            for part in self._sliced(step):
+                self._step(part, start)
         if not reported:
             self.history.append(self.measures.report())
 

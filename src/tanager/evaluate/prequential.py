@@ -10,10 +10,11 @@ import numpy as np
 from tanager.errors import DataError, DataWarning, Interrupted, OptionError, warn_user
 from tanager.evaluate.adapters import StreamRows, adapter_for
 from tanager.evaluate.baselines import BASELINES, BaselineRun
-from tanager.evaluate.label_delay import ArrivedLabels, DelayedLabels
+from tanager.evaluate.label_delay import ArrivedLabels, DelayedLabels, PrequentialStep
 from tanager.evaluate.model_run import BLOCK, ClassIndex, ModelRun
 from tanager.evaluate.prequential_results import PrequentialResults, rows_learned
 from tanager.evaluate.report_schedule import ReportSchedule
+from tanager.evaluate.stream_measures import Report
 from tanager.evaluate.stream_sources import StreamOptions, StreamReader, open_stream
 from tanager.progress import reported_rows
 from tanager.scoring.decision import check_costs
@@ -128,9 +129,8 @@ def prequential(
     )
     try:
         with reported_rows(progress, "evaluating") as report:
-            for start in run.blocks(BLOCK):
-                if report is not None:
-                    report(start, run.reader.done())
+            for _ in run.blocks(BLOCK, report):
+                pass
     except KeyboardInterrupt:
         if not run.schedule.rows:
             raise
@@ -234,27 +234,63 @@ class _Run:
         self.schedule = ReportSchedule(every, reader.n_rows)
         self.n_before = {name: rows_learned(model) for name, model in models.items()}
 
-    def blocks(self, size: int) -> Iterator[int]:
-        """Run all models along the stream, with a rest after every so many rows; gives the rows so far."""
-        batch, start = self.delayed.batch, 0
+    def blocks(self, size: int, progress: Progress | None = None) -> Iterator[int]:
+        """Run all models along the stream, with a rest after every so many rows; gives the rows so far.
+
+        ``progress`` is told of the rows that all models have done, also between two rests.
+        """
+        batch, start, done_before = self.delayed.batch, 0, 0.0
         for X, y, times in self.reader.blocks(max(1, size // batch) * batch):
             rows = StreamRows(X, y.plain, times, self.reader.names)
             labels = self.classes.codes(y)
             self.arrived.add(labels)
-            steps = list(self.delayed.steps(rows))
-            stop = start + len(rows)
-            points = self.schedule.between(start, stop)
-            for run in self.runs:
-                run.run(steps, labels, start, points, self.classes, self.arrived)
-            for baseline in self.baselines:
-                baseline.run(labels, start, points, self.classes, self.arrived)
-            histories = [run.history for run in self.runs] + [run.history for run in self.baselines]
-            self.schedule.add(points, histories)
-            start = stop
+            done_after, through = self._fraction(start + len(rows)), 0
+            try:
+                for through in self._in_turns(list(self.delayed.steps(rows)), start):
+                    if progress is not None:
+                        part = through / len(rows)
+                        fraction = None if done_after is None else done_before + (done_after - done_before) * part
+                        progress(start + through, fraction)
+            except KeyboardInterrupt:
+                self._score(labels[:through], start)
+                raise
+            self._score(labels, start)
+            start, done_before = start + len(rows), done_after or 0.0
             yield start
         if start == 0:
             raise DataError("the stream has no rows. At least one row is needed.")
         self._end(start)
+
+    def _in_turns(self, steps: Sequence[PrequentialStep], start: int) -> Iterator[int]:
+        """Let the model that is furthest behind do a part of its rows, again and again; gives the rows done by all.
+
+        So what is told of progress moves with the slowest of them, which takes most of the time.
+        """
+        turns = [run.run(steps, start) for run in self.runs]
+        n_rows = sum(step.n_rows for step in steps)
+        done = [0] * len(turns)
+        while min(done) < n_rows:
+            behind = done.index(min(done))
+            before, done[behind] = min(done), next(turns[behind])
+            if min(done) > before:
+                yield min(done)
+
+    def _fraction(self, n_rows: int) -> float | None:
+        """How much of the stream these rows are, the last of which has just been read; None where nobody knows."""
+        done = self.reader.done()
+        return done if done is not None or self.reader.n_rows is None else n_rows / self.reader.n_rows
+
+    def _score(self, labels: np.ndarray, start: int) -> None:
+        """Measure the answers to the rows with these labels."""
+        points = self.schedule.between(start, start + len(labels))
+        for run in self.runs:
+            run.score(labels, start, points, self.classes, self.arrived)
+        for baseline in self.baselines:
+            baseline.score(labels, start, points, self.classes, self.arrived)
+        self.schedule.add(points, self._histories())
+
+    def _histories(self) -> list[list[Report]]:
+        return [run.history for run in self.runs] + [baseline.history for baseline in self.baselines]
 
     def _end(self, start: int) -> None:
         """Learn rows whose labels are late, and report once more unless the last row was reported already."""
@@ -268,7 +304,7 @@ class _Run:
 
     def cut(self) -> None:
         """After an interrupt: forget reports that not all models have made."""
-        for history in [run.history for run in self.runs] + [run.history for run in self.baselines]:
+        for history in self._histories():
             del history[len(self.schedule.rows) :]
 
     def results(self) -> PrequentialResults:

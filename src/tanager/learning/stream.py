@@ -157,15 +157,19 @@ def plain_view(model: CountsClassifier) -> View | None:
 
 
 def begin_again(model: CountsClassifier, schema: Schema, classes: np.ndarray) -> bool:
-    """Let a model that nobody needs forget all its rows, where it has these very columns and classes; whether it did.
+    """Let a model that nobody needs forget all its rows, and have these columns; whether it did.
 
-    Its plans and its memory serve again: to make them takes longer than to learn hundreds of rows.
+    It has counted the same columns and classes, perhaps by other cut points. To make a model takes longer than to learn
+    hundreds of rows; where cut points are the same, its plans and its memory serve again as well.
     """
-    if model.counts_.schema is not schema or model.encoder_.schema is not schema:
+    same_classes = model.classes_ is classes or np.array_equal(model.classes_, classes)
+    if not same_classes or model.counts_.schema.names != schema.names or plain_view(model) is None:
         return False
-    if not np.array_equal(model.classes_, classes) or plain_view(model) is None:
-        return False
-    model.counts_.clear()
+    if model.counts_.schema is schema and model.encoder_.schema is schema:
+        model.counts_.clear()
+    else:
+        model.encoder_.adopt(schema)
+        model._start_model()
     return True
 
 
@@ -336,7 +340,7 @@ def run_alone(model: CountsClassifier, lap: Lap) -> None:
         weights = lap.block.weights
         lap.block = lap.block.weighing(steps.late if weights is None else weights * steps.late)
     done, end = 0, len(lap.block)
-    at_once = _rows_at_once(model)
+    at_once = rows_at_once(model)
     while done < end:
         current = model._answers(fresh=False)
         view = kernel_view(model, current)
@@ -352,7 +356,7 @@ def run_alone(model: CountsClassifier, lap: Lap) -> None:
         done += went
 
 
-def _rows_at_once(model: CountsClassifier) -> int:
+def rows_at_once(model: CountsClassifier) -> int:
     """How many rows the kernels take in one call."""
     counts = model._learned.counts
     cells = counts.n_features**counts.order * counts.n_classes + 200  # and what a row costs beside them

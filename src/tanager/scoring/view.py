@@ -387,6 +387,16 @@ class View:
         counts.version += 1
         return done
 
+    @property
+    def lags_behind(self) -> bool:
+        """Whether only half of the counts of pairs is up to date, after ``stream_on``."""
+        return self._half
+
+    def went_on(self, lags_behind: bool) -> None:
+        """A kernel has learned rows by our plan, as ``stream_on`` does."""
+        self._half = lags_behind
+        self.counts.version += 1
+
     def settle(self) -> None:
         """Bring all counts of pairs up to date, after ``stream_on``."""
         if self._half:

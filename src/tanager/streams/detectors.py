@@ -16,7 +16,9 @@ import numpy as np
 from tanager import _kernels, saved
 from tanager.errors import ModelFileError, OptionError, check_option, is_number
 
-_SIGNALS = (None, "warning", "drift")
+SIGNALS = (None, "warning", "drift")  # by their codes in the kernels
+
+Remembered = tuple[int, float, float, float, int]
 
 
 @dataclass
@@ -116,13 +118,25 @@ class DDM:
             "warning", "drift" or None.
         """
         answers = np.asarray(values, dtype=float)
+        after, gravest = _kernels.hear_answers(answers, *self.kernel_options, self.remembered())
+        self.remember(after)
+        return SIGNALS[gravest]
+
+    @property
+    def kernel_options(self) -> tuple[float, float, float, float]:
+        """The options as the kernels take them."""
+        return float(self.warning), float(self.drift), float(self.min_rows), float(self.smoothing)
+
+    def remembered(self) -> Remembered:
+        """All it remembers, as the kernels take it: answers, wrong ones, p and s at the lowest point, last signal."""
         low, spread = self.lowest or (math.nan, math.nan)
-        before = self.n, self.wrong, low, spread, _SIGNALS.index(self.signal)
-        options = float(self.warning), float(self.drift), float(self.min_rows), float(self.smoothing)
-        (self.n, self.wrong, low, spread, signal), gravest = _kernels.hear_answers(answers, *options, before)
+        return self.n, self.wrong, low, spread, SIGNALS.index(self.signal)
+
+    def remember(self, after: Remembered) -> None:
+        """Go on from what the kernels gave."""
+        self.n, self.wrong, low, spread, signal = after
         self.lowest = None if math.isnan(low) else (low, spread)
-        self.signal = _SIGNALS[signal]
-        return _SIGNALS[gravest]
+        self.signal = SIGNALS[signal]
 
     @property
     def drift_detected(self) -> bool:

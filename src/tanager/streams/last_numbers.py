@@ -10,7 +10,8 @@ import numpy as np
 from tanager import saved
 from tanager.counts.align import class_map
 from tanager.encoding import Encoder, Schema
-from tanager.encoding.bins import find_cuts
+from tanager.encoding.bins import cut, find_cuts
+from tanager.encoding.codes import code_type
 from tanager.encoding.kinds import settled
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
@@ -73,6 +74,21 @@ class LastNumbers:
             moved = {i: schema[i].with_cuts(own) for i, own in self._cuts.items() if own != schema[i].cuts}
             self._moved = schema, schema.with_columns(moved) if moved else schema
         return self._moved[1]
+
+    def recode(self, codes: np.ndarray, before: Schema, after: Schema, numbers: np.ndarray) -> np.ndarray | None:
+        """Codes of rows under a schema with other cut points; None where more than cut points differs.
+
+        ``codes`` are those of the same rows under the schema ``before``, and ``numbers`` what ``read`` gave of them.
+        """
+        moved = [i for i, (old, new) in enumerate(zip(before.columns, after.columns, strict=True)) if old is not new]
+        place = {i: j for j, i in enumerate(self.columns)}
+        plain = all(i in place and not after[i].by_value for i in moved)
+        if not plain or codes.dtype != code_type(int(after.n_values.max()), "ignore"):
+            return None
+        out = codes.copy(order="F")
+        for i in moved:
+            cut(numbers[:, place[i]], np.array(after[i].cuts), out[:, i])
+        return out
 
     def _cut(self, schema: Schema) -> None:
         self._trim()

@@ -24,6 +24,11 @@ from tanager.scoring.view import View
 LONG_RUN = 5  # the error in the long run is over that many times the rows that count as recent
 CLEAR = 2.0  # standard deviations that one model must be ahead of another to be called better
 
+# Plan, codes, unit of the counts, whether half of the pairs lags behind, whether it knows anything, two shares.
+Watched = tuple[
+    _kernels.ScoringPlan, np.ndarray, float, bool, bool, tuple[float, float, float], tuple[float, float, float]
+]
+
 
 @dataclass
 class Share:
@@ -41,6 +46,11 @@ class Share:
     def mean(self) -> float:
         """The share; 0 before the first row."""
         return self.count / self.of if self.of else 0.0
+
+    @property
+    def in_kernels(self) -> tuple[float, float, float]:
+        """What the kernels go on from: how much a row keeps of the weight of the next, and both sums."""
+        return 1 - 1 / self.rows, self.count, self.of
 
 
 SHARE = saved.row(saved.number(1.0), saved.number(0.0), saved.number(0.0))  # in a file
@@ -83,9 +93,13 @@ class Ahead:
         """Some of them, by their places among all rows."""
         return self.block.part(slice(rows.start - self.first, rows.stop - self.first))
 
-    def labels_from(self, row: int) -> np.ndarray:
-        """Class codes of rows from one on."""
-        return self.block.labels[row - self.first :]
+    def codes(self, rows: slice) -> np.ndarray:
+        """Codes of some of them."""
+        return self.block.codes[rows.start - self.first : rows.stop - self.first]
+
+    def labels(self, rows: slice) -> np.ndarray:
+        """Class codes of some of them."""
+        return self.block.labels[rows.start - self.first : rows.stop - self.first]
 
 
 class Runner:
@@ -196,6 +210,25 @@ class Runner:
         if done < len(block):
             self.settle()
             answer_and_learn_encoded(model, block.part(slice(done, None)), out=out[done:])
+
+    def watched(self, rows: slice) -> Watched | None:
+        """What the kernels need to answer and learn whole blocks of these rows; None where they cannot."""
+        model, ahead = self.model, self.ahead
+        assert ahead is not None
+        if not ahead.plain or self.block or not isinstance(model, CountsClassifier):
+            return None
+        view = self._plain_view(model)
+        if view is None or view.counts.sparse:  # which look for room before each block
+            return None
+        shares = self.recent.in_kernels, self.long_run.in_kernels
+        return view.plan, ahead.codes(rows), view.counts.scale, view.lags_behind, self.knows(), *shares
+
+    def went_on(self, lags_behind: bool, recent: tuple[float, float], long_run: tuple[float, float]) -> None:
+        """The kernels have done so, and this has come of it."""
+        assert self._view is not None
+        self._view.went_on(lags_behind)
+        self.recent.count, self.recent.of = recent
+        self.long_run.count, self.long_run.of = long_run
 
     def settle(self) -> None:
         """Let others have all that was learned of rows that were encoded ahead."""
