@@ -1,9 +1,16 @@
-"""Single rows as dicts, answered and then learned, beside river's classifiers of the same kind."""
+"""Single rows as dicts, answered and then learned, beside river's classifiers of the same kind.
+
+python -m benchmarks single_rows                        # all lines, more than half an hour
+python -m benchmarks.single_rows TAN HNB --turns 2      # those of some of our classifiers
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +63,7 @@ from tanager import (
     SuperParentTAN,
     Wrapped,
 )
+from tanager.errors import DataWarning
 
 BAR = 3.0
 N_ROWS = 4_000
@@ -87,10 +95,12 @@ def rows_per_second(model: Any, rows: list[dict[str, Any]], labels: list[Any]) -
     return len(rows) / (time.thread_time() - start)
 
 
-def best_in_turns(ours: Make, theirs: Make, rows: list[dict[str, Any]], labels: list[Any]) -> tuple[float, float]:
+def best_in_turns(
+    ours: Make, theirs: Make, rows: list[dict[str, Any]], labels: list[Any], turns: int
+) -> tuple[float, float]:
     """The best of several runs of both over the same rows, one after the other: the machine is noisy."""
     fast = slow = 0.0
-    for _ in range(TURNS):
+    for _ in range(turns):
         fast = max(fast, rows_per_second(ours(), rows, labels))
         slow = max(slow, rows_per_second(theirs(), rows, labels))
     return fast, slow
@@ -138,10 +148,30 @@ PEERS: dict[str, tuple[Callable[[int], Rows], Make, Make]] = {
 }
 
 
-def lines() -> Iterator[Line]:
+def lines(wanted: Sequence[str] = (), turns: int = TURNS) -> Iterator[Line]:
+    """All lines, or those of the classifiers that are named."""
     for what, (make_rows, ours, theirs) in PEERS.items():
+        if wanted and what.split(" / ")[0].split("(")[0] not in wanted:
+            continue
         for n_columns in (8, 20):
             rows, labels = make_rows(n_columns)
-            fast, slow = best_in_turns(ours, theirs, rows, labels)
+            fast, slow = best_in_turns(ours, theirs, rows, labels, turns)
             name = f"one dict at a time, {n_columns} columns: {what}"
             yield Line(name, f"{rate(fast)} / {rate(slow)}", fast / slow, BAR, at_most=False)
+
+
+def main() -> None:
+    """Print the lines of some classifiers."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.single_rows", description=__doc__)
+    parser.add_argument("wanted", nargs="*", help="classifiers of ours")
+    parser.add_argument("--turns", type=int, default=TURNS, help="runs of both, of which the best count")
+    given = parser.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f}")
+    for line in lines(given.wanted, given.turns):
+        mark = "" if line.holds else "  MISSED"
+        print(f"{line.what:<88}{line.figures:>24}{line.ratio:>7.2f}{mark}", flush=True)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", DataWarning)
+    main()

@@ -79,11 +79,6 @@ class AdjustedNaiveBayes(CountsClassifier):
         self._adjustment = fewest_errors(joint, left_out.labels, weights, counts.class_counts, self.significance)
         return form
 
-    @property
-    def balanced(self) -> bool:
-        """The factors of the classes follow the rows."""
-        return True
-
     def class_factors(self) -> list[float]:
         """Factors of the classes by ``class_weight``, times the adjustments."""
         given = super().class_factors() or [1.0] * len(self.classes_)

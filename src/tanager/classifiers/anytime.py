@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -56,7 +57,7 @@ class AnytimeAODE(AnytimeClassifier):
 
     def members_of(self, n: int) -> tuple[ParentSet, ...]:
         """Super-parents of every member, as they come in the table."""
-        return tuple((i,) for i in range(n))
+        return single_columns(n)
 
     def _information(self, counts: JointCounts) -> np.ndarray:
         return class_information(counts)
@@ -86,7 +87,7 @@ class AnytimeA2DE(AnytimeClassifier):
 
     def members_of(self, n: int) -> tuple[ParentSet, ...]:
         """Super-parents of every member, as they come in the table."""
-        return tuple(combinations(range(n), 2)) if n > 2 else tuple((i,) for i in range(n))
+        return pairs_of_columns(n) if n > 2 else single_columns(n)
 
     def _information(self, counts: JointCounts) -> np.ndarray:
         single = class_information(counts)
@@ -98,3 +99,15 @@ class AnytimeA2DE(AnytimeClassifier):
 
     def _otherwise(self, n: int) -> Form:
         return one_dependence([1.0] * n, self.min_count) if n > 2 else naive(n)
+
+
+@lru_cache(maxsize=8)  # asked for at every row
+def single_columns(n: int) -> tuple[ParentSet, ...]:
+    """The columns, one by one."""
+    return tuple((i,) for i in range(n))
+
+
+@lru_cache(maxsize=8)
+def pairs_of_columns(n: int) -> tuple[ParentSet, ...]:
+    """The columns, two by two."""
+    return tuple(combinations(range(n), 2))

@@ -49,21 +49,13 @@ class HNB(CountsClassifier):
         return True
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        n = counts.n_features
         information = conditional_information(counts)
         np.fill_diagonal(information, 0.0)
-        child: list[int] = []
-        parents: list[tuple[int, ...]] = []
-        weight: list[float] = []
-        for i in range(n):
-            total = information[i].sum()
-            if total <= 0:  # nothing to mix: the class alone
-                child.append(i)
-                parents.append(())
-                weight.append(1.0)
-                continue
-            others = np.flatnonzero(information[i])
-            child += [i] * len(others)
-            parents += [(int(j),) for j in others]
-            weight += (information[i, others] / total).tolist()
-        return ProductOfSums(tuple(child), tuple(parents), tuple(weight))
+        total = information.sum(axis=1)
+        alone = total <= 0  # nothing to mix: the class alone
+        np.fill_diagonal(information, alone)  # so that such a column has a place
+        child, parent = np.nonzero(information)
+        weight = information[child, parent] / np.where(alone, 1.0, total)[child]
+        own = child == parent
+        parents = [() if by_class else (j,) for j, by_class in zip(parent.tolist(), own.tolist(), strict=True)]
+        return ProductOfSums(tuple(child.tolist()), tuple(parents), tuple(weight.tolist()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +18,11 @@ from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.memory import Memory
-from tanager.learning.part_scorer import PartScorer, Portion
+from tanager.learning.part_scorer import PartScorer, Portion, learn_row, row_answer
 from tanager.learning.rows import KeptRows
 from tanager.learning.tree_classifier import TreeClassifier
 from tanager.learning.tree_node import TreeNode
-from tanager.scoring.decision import decide
+from tanager.scoring.decision import TIE, decide
 from tanager.scoring.view import View
 
 
@@ -66,20 +67,65 @@ class AnswerTree:
 
 
 class AnswerScorer(PartScorer):
-    """Answers of the last classifier that a row comes to."""
+    """Answers of the last classifier that a row comes to.
 
-    def __init__(self, tree: AnswerTree, view: View, memory: Memory, maker: LeafMaker) -> None:
+    The first ``n_first`` rows (None: all that are kept now) are dealt out together: each goes the way that classifiers
+    which have learned all of them say. Rows that come later go one after the other, and the ways of all others stay
+    until the tree is grown again. Where old rows are forgotten, all are dealt out again for every answer.
+    """
+
+    def __init__(
+        self, tree: AnswerTree, view: View, memory: Memory, maker: LeafMaker, n_first: int | None = None
+    ) -> None:
         super().__init__(view, memory, maker)
         self.tree = tree
         self.models: dict[int, CountsClassifier] = {}
+        rows = memory.rows
+        assert rows is not None
+        self.n_first = len(rows) if n_first is None else n_first
+        self._changes = rows.changes  # that the first rows are from
 
     def _build(self, block: Block) -> None:
-        waiting = [(0, self.tree, block)]
+        rows = self.memory.rows
+        assert rows is not None
+        if self.memory.clock is not None or rows.changes != self._changes or self.n_first > len(block):
+            self.n_first, self._changes = len(block), rows.changes
+        waiting = [(0, self.tree, block.part(slice(self.n_first)))]
         while waiting:
             at, node, part = waiting.pop()
             model = self.models[at] = self.maker(part)
             answers = answers_of(model, part.query) if node.children else np.zeros(0)
             waiting += [(place, child, part.part(answers == c)) for c, place, child in node.below(at)]
+        if self.n_first < len(block):
+            self._add(block.part(slice(self.n_first, None)))
+
+    def _add(self, block: Block) -> bool:
+        if self.memory.clock is not None:
+            return False
+        for r in range(len(block)):
+            row = block.part(slice(r, r + 1))
+            deque(self._way(row.query, learn=row), maxlen=0)
+        return True
+
+    def _way(self, query: Query, learn: Block | None = None) -> Iterator[tuple[CountsClassifier, int | None]]:
+        """The classifiers that one row comes to, each of which learns it first where that is asked for, with the
+        answer that leads on; None at the last."""
+        at, node = 0, self.tree
+        while True:
+            model = self.models[at]
+            if learn is not None:
+                learn_row(model, learn)
+            answer = _answer_of(model, query) if node.children else -1
+            after = next(((place, child) for c, place, child in node.below(at) if c == answer), None)
+            if after is None:
+                yield model, None
+                return
+            yield model, answer
+            at, node = after
+
+    def _row_model(self, codes: np.ndarray) -> CountsClassifier | None:
+        *_, (model, _) = self._way(Query(codes[None, :]))
+        return model
 
     def _route(self, rows: Query | Block) -> Iterable[Portion]:
         everything = np.arange(len(rows))
@@ -102,14 +148,14 @@ class AnswerScorer(PartScorer):
     def path(self, query: Query) -> list[int]:
         """The answers of one row that are asked again."""
         self.follow()
-        at, node, asked = 0, self.tree, list[int]()
-        while True:
-            answer = int(answers_of(self.models[at], query)[0])
-            after = [(place, child) for c, place, child in node.below(at) if c == answer]
-            if not after:
-                return asked
-            asked.append(answer)
-            at, node = after[0]
+        return [answer for _, answer in self._way(query) if answer is not None]
+
+
+def _answer_of(model: CountsClassifier, query: Query) -> int:
+    """``answers_of`` one row, by the shortest way."""
+    proba, weights = row_answer(model, query), model.class_count_.tolist()
+    least = max(proba) - TIE
+    return max((c for c, p in enumerate(proba) if p >= least), key=lambda c: (weights[c], -c))
 
 
 def answers_of(model: CountsClassifier, query: Query) -> np.ndarray:
@@ -154,7 +200,8 @@ class RecursiveBayes(TreeClassifier):
     Notes
     -----
     After Langley (1993). Errors are those of rows left out, so a step costs O(n m k). A row that is left out goes the
-    way it would go if the classifiers on it had not learned it; the ways of all others stay.
+    way it would go if the classifiers on it had not learned it; the ways of all others stay. In a stream a new row goes
+    its way through the classifiers and is learned by them; all rows are dealt out again when the tree is grown again.
 
     Examples
     --------
@@ -205,7 +252,19 @@ class RecursiveBayes(TreeClassifier):
 
     def part_scorer(self, tree: AnswerTree, view: View, maker: LeafMaker) -> AnswerScorer:
         """The last classifier answers."""
-        return AnswerScorer(tree, view, self.memory, maker)
+        return AnswerScorer(tree, view, self.memory, maker, self.__dict__.pop("_n_first", None))
+
+    def _choice(self) -> dict[str, Any]:
+        scorer = None if self._answering.current is None else self._answering.current.scorer
+        if not isinstance(scorer, AnswerScorer):
+            return super()._choice()
+        scorer.follow()
+        return super()._choice() | {"n_first": scorer.n_first}
+
+    def _take_choice(self, data: dict[str, Any]) -> None:
+        super()._take_choice(data)
+        if "n_first" in data:  # which older files do not have
+            self._n_first = saved.field("rows of its tree", data, "n_first", saved.whole())
 
     def described(self, tree: AnswerTree, block: Block, weights: np.ndarray) -> TreeNode:
         """The tree in words: answers that stand, and classifiers for those that do not."""

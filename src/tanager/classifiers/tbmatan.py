@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.estimates import BDeu, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
@@ -48,7 +50,8 @@ class TBMATAN(CountsClassifier):
     -----
     Cerquides and Lopez de Mantaras (2005). Learning counts pairs, O(rows columns²); an answer costs O(columns³), by a
     sum over all trees that subtracts nothing. Missing values leave their column out of the trees. For a pair of columns
-    only rows with both of them count.
+    only rows with both of them count. In a stream, how probable trees are is worked out again now and then (see
+    ``refresh``), and probabilities of values at every row.
 
     Examples
     --------
@@ -82,18 +85,34 @@ class TBMATAN(CountsClassifier):
         """The estimates that the prior over networks makes."""
         return BDeu(float(self.ess))
 
+    form_is_all = False  # the probabilities of the trees go with it
+
+    def _adaptive(self) -> bool:
+        return True
+
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return naive(counts.n_features)
 
     def _scorer(self, view: View) -> Scorer:
-        return TreeAverage(view, float(self.ess), SOFT_RANGE if self.soften else math.inf)
+        return TreeAverage(view, float(self.ess), self._most_range, n_jobs=self.n_threads)
+
+    def _scorer_from(self, view: View, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
+        if "trees-log_weights" not in arrays:
+            return None
+        n = view.counts.n_features
+        weights = saved.field("probabilities of its trees", arrays, "trees-log_weights", saved.array("f8", n, n))
+        return TreeAverage(view, float(self.ess), self._most_range, weights)
+
+    @property
+    def _most_range(self) -> float:
+        return SOFT_RANGE if self.soften else math.inf
 
     @property
     def log_weights_(self) -> np.ndarray:
         """Logs of the Bayes factors of all edges."""
         scorer = self.uncalibrated()
         assert isinstance(scorer, TreeAverage)
-        return scorer.log_weights(self.n_threads).copy()
+        return scorer.log_weights.copy()
 
     @property
     def n_networks_(self) -> int:

@@ -18,6 +18,7 @@ from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.forest import ForestScorer
 from tanager.scoring.forms import Form
 from tanager.scoring.scorer import Scorer
+from tanager.scoring.tree_average import TreeAverage
 from tanager.scoring.view import View
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _VIEW = {
 FROM_COUNTS = 1.01  # a structure that the counts alone tell
 FROM_ROWS = 1.1  # one that takes a look at the rows
 CALIBRATION_RATIO = 1.25  # a calibration: a few numbers from many rows
+FEWEST_NEW = 20  # rows that come before, however few there are: the first hundreds would be learned from at every row
 
 
 @dataclass
@@ -104,6 +106,7 @@ class Answering:
         form = self._form(model)
         if current is not None and usable and _same_answers(model, current, form):
             current.view.form_version = memory.counts.version
+            current.view.weigh_classes(model.class_factors())  # which may have been chosen with the form
             current.view.renew()
             current.n_learned, current.weight = memory.n_learned, memory.counts.n_rows
             return current
@@ -203,6 +206,8 @@ class Answering:
             arrays = current.scorer.to_arrays()
         elif isinstance(current.scorer, ForestScorer):
             arrays = current.scorer.to_arrays(with_tables=not up_to_date or model.memory.rows is None)
+        elif isinstance(current.scorer, TreeAverage) and not up_to_date:
+            arrays = current.scorer.to_arrays()
         strengths = current.view.given_strengths()
         if strengths is not None:  # learned from the counts as they were: rows may come before the next answer
             beside["strengths"] = strengths
@@ -286,7 +291,10 @@ def due(model: CountsClassifier, current: Current) -> float:
 def _due_structure(model: CountsClassifier, learned: float, weight: float) -> float:
     if model.contest is not None and not model.contest.begun:
         return 2.0 * learned - 1  # every column is tried on all first rows, which is dear: when they have doubled
-    return _due(model, learned, weight, ratio_of(model), 0.1)
+    found = _due(model, learned, weight, ratio_of(model), 0.1)
+    if learned < model.warm_up and rule_of(model.refresh) is not None:
+        return min(found, model.warm_up - 1.0)  # the first structure that stands is that of the end of the warm-up
+    return found
 
 
 def ratio_of(model: CountsClassifier) -> float:
@@ -299,14 +307,15 @@ def ratio_of(model: CountsClassifier) -> float:
 def _due(model: CountsClassifier, learned: float, weight: float, ratio: float, share: float) -> float:
     """When what was chosen after so many rows is due: by ``refresh``, or by the ratio by which rows have grown.
 
-    Where old rows are forgotten, a share of the weight that counted then is to come.
+    Where old rows are forgotten, a share of the weight that counted then is to come. Without ``refresh`` some rows
+    must be new in any case.
     """
     rows = rows_of(model.refresh)
     if rows is not None:
         return float(learned + rows - 1)
     if model.memory.clock is not None:
-        return float(learned + max(1.0, share * weight) - 1)
-    return float(learned * ratio)
+        return float(learned + max(FEWEST_NEW, share * weight) - 1)
+    return float(max(learned * ratio, learned + FEWEST_NEW - 1))
 
 
 def _calibrate(model: CountsClassifier, current: Current) -> Calibration:

@@ -28,6 +28,7 @@ from tanager.errors import (
     is_number,
     warn_user,
 )
+from tanager.learning.answering import FROM_ROWS
 from tanager.learning.classifier import check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.member_scores import MemberScores
@@ -92,6 +93,7 @@ class AnytimeClassifier(CountsClassifier):
     random_state: int | np.random.RandomState | None = None
 
     answers_side_by_side = False  # each answer notes its members
+    refresh_ratio = FROM_ROWS  # members are validated by rows
     _validation = cast("MemberValidation | None", None)  # of each model its own, once learning has begun
     _kept = cast("tuple[ParentSet, ...] | None", None)  # members that fit into max_memory; None: all of them
     _told_of_space = False  # whether it was said that some do not fit

@@ -919,8 +919,9 @@ class CountsClassifier(Classifier):
         elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
             proba = scorer.score_row(codes, self.encoder_.continuous_row(row))
         else:
-            query = Query(codes[None, :], self._numbers([row]))
-            proba = self._calibrated(fresh=False).score(query, n_jobs=self.n_threads)[0].tolist()
+            query = Query(codes[None, :], None if moments is None else self._numbers([row]))
+            scorer = self._calibrated(fresh=False) if self.calibrate else scorer
+            proba = scorer.score(query, n_jobs=self.n_threads)[0].tolist()
         return dict(zip(self.class_codes, proba, strict=True))
 
     def stream_proba(self, X: Any) -> np.ndarray:

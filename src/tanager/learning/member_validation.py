@@ -80,19 +80,20 @@ class MemberValidation:
         """Rows were learned: members will be validated by them. The newest are kept where they are too many."""
         model = self.model
         most = self._most_rows()
-        window = as_window(model.window)
+        window = None if model.window is None else as_window(model.window)
         if window is not None and window.rows is not None:
             most = min(most, window.rows)  # older ones are not in the counts any more
         block = Block(block.codes, block.labels, block.weights)
         if len(block) > most:  # some, spread over all
             block = block.part(np.sort(np.random.default_rng(0).choice(len(block), most, replace=False)))
-        self._waiting.follow(model.counts_)
+        self._waiting.follow(model.memory.counts)
         self._waiting.append(block)
-        self._waiting.drop(max(0, len(self._waiting) - most))
+        if len(self._waiting) > most:
+            self._waiting.drop(len(self._waiting) - most)
 
     def _most_rows(self) -> int:
         """How many rows members are validated by; of many members over many columns each row takes long."""
-        model, counts = self.model, self.model.counts_
+        model, counts = self.model, self.model.memory.counts
         if model.validation_rows is not None:
             return int(model.validation_rows)
         return min(MOST_ROWS, rows_within(len(model.kept_members) * counts.n_features * counts.n_classes, MOST_STEPS))

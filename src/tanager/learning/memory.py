@@ -109,8 +109,8 @@ class Memory:
 
     @property
     def codes_only(self) -> bool:
-        """Whether a row leaves no trace but in counts and kept rows, and what is forgotten depends on rows alone."""
-        return self._by_rows and self.moments is None and self.listener is None
+        """Whether a row leaves no trace but in counts and rows, and what is forgotten depends on rows alone."""
+        return self._by_rows and self.moments is None
 
     @property
     def number_columns(self) -> list[int]:
@@ -283,6 +283,9 @@ class Memory:
                 self.keep(Block(codes[None, :], np.array([label], dtype=np.uint16), np.array([weight])))
             if self.clock is not None and window is None:
                 rows.prune(LIGHT)
+        if self.listener is not None:
+            weights = None if weight == 1.0 else np.array([weight])
+            self.listener(Block(codes[None, :], np.array([label], dtype=np.uint16), weights))
         if self.clock is not None:
             self.clock.learned += 1
         if rows is not None and window is not None and window.rows is not None:

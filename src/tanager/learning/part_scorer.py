@@ -12,6 +12,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.memory import Memory
 from tanager.learning.rows import KeptRows
+from tanager.learning.stream import plain_view
 from tanager.learning.value_tree import ValueTree
 from tanager.scoring.explain import PartList, share_out
 from tanager.scoring.forms import ParentSet, ProductOfSums
@@ -62,6 +63,10 @@ class PartScorer:
         """Which classifiers answer which rows; those of a block are answered as if they had not been learned."""
         raise NotImplementedError
 
+    def _row_model(self, codes: np.ndarray) -> CountsClassifier | None:
+        """The classifier that alone answers a row; None where there may be several."""
+        return None
+
     # --- answers ------------------------------------------------------------------------------------------------
 
     def follow(self) -> None:
@@ -72,7 +77,7 @@ class PartScorer:
         if seen == now:
             return
         appended = seen is not None and seen[0] is rows and seen[1] == rows.changes and seen[2] < len(rows)
-        if seen is None or not appended or not self._add(rows.block.part(slice(seen[2], None))):
+        if seen is None or not appended or not self._add(rows.since(seen[2])):
             self._build(kept_block(self.memory))
         self._seen = now
 
@@ -83,6 +88,8 @@ class PartScorer:
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities, or logs of the joint (up to what all classes share)."""
+        if len(query) == 1 and not log_joint and (row := self._row_answer(query)) is not None:
+            return row
         out = np.zeros((len(query), self.view.counts.n_classes))
         whole = []
         for portion in self.route(query):
@@ -98,6 +105,18 @@ class PartScorer:
             for rows, joint in whole:  # which does not vanish where probabilities do
                 out[rows] = joint
             return out if factors is None else out + np.log(factors)
+
+    def _row_answer(self, query: Query) -> np.ndarray | None:
+        """The answer to one row by the shortest way, as a stream asks for one after the other."""
+        self.follow()
+        model = self._row_model(query.codes[0])
+        if model is None:
+            return None
+        proba, factors = row_answer(model, query), self.factors()
+        total = sum(proba)
+        if factors is not None or not total > 0:
+            return _weighed(np.array([proba]), factors)
+        return np.array([[p / total for p in proba]])
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities of learned rows, each as if its parts had not learned it."""
@@ -154,6 +173,11 @@ class TreeScorer(PartScorer):
         super().__init__(view, memory, maker)
         self.tree = tree
         self._leaf = np.array([node.is_leaf for _, node in tree.nodes()])
+        # Of every node: its column (-1 of a leaf), and the number of the child for each code.
+        self._steps = [
+            (-1 if node.is_leaf else node.column, dict(zip(node.codes, node.child_places(at), strict=True)))
+            for at, node in tree.nodes()
+        ]
         self._models: dict[int, CountsClassifier] = {}
 
     @property
@@ -164,7 +188,32 @@ class TreeScorer(PartScorer):
         reached = self.tree.reached(block.codes, self._n_values)
         self._models = {r.at: self.maker(_shared(block, r.rows, r.shares)) for r in reached if self._leaf[r.at]}
 
+    def _path(self, codes: np.ndarray) -> list[int] | None:
+        """The nodes that a row comes to; None where a value is missing, so that it goes several ways."""
+        n_values, at, path = self._n_values, 0, [0]
+        while True:
+            column, children = self._steps[at]
+            if column < 0:
+                return path
+            code = codes.item(column)
+            if code >= n_values.item(column):
+                return None
+            if code not in children:
+                return path
+            at = children[code]
+            path.append(at)
+
+    def _row_model(self, codes: np.ndarray) -> CountsClassifier | None:
+        path = self._path(codes)
+        return None if path is None else self.model_of(path[-1])
+
     def _add(self, block: Block) -> bool:
+        path = self._path(block.codes[0]) if len(block) == 1 else None
+        if path is not None:
+            for at in path:
+                if at in self._models:
+                    learn_row(self._models[at], block)
+            return True
         for at, rows, shares, _ in self.tree.reached(block.codes, self._n_values):
             if at in self._models:
                 self._models[at].memory.add(_shared(block, rows, shares))
@@ -183,6 +232,24 @@ class TreeScorer(PartScorer):
         for at, which, shares, stay in self.tree.reached(rows.codes, self._n_values):
             if stay.any():
                 yield Portion(self.model_of(at), which[stay], shares[stay])
+
+
+def row_answer(model: CountsClassifier, query: Query) -> list[float]:
+    """The probabilities that a classifier of a part gives to one row; its structure follows all its rows."""
+    view = plain_view(model)
+    if view is not None:
+        return view.plan.one(query.codes[0])
+    proba: list[float] = model.scorer_.score(query)[0].tolist()
+    return proba
+
+
+def learn_row(model: CountsClassifier, block: Block) -> None:
+    """Let the classifier of a part learn one row."""
+    if model.memory.codes_only:
+        weight = 1.0 if block.weights is None else block.weights.item(0)
+        model.memory.add_codes(block.codes[0], block.labels.item(0), weight)
+    else:
+        model.memory.add(block)
 
 
 def _shared(block: Block, rows: np.ndarray, shares: np.ndarray) -> Block:

@@ -105,9 +105,15 @@ class KeptRows:
     @property
     def block(self) -> Block:
         """All rows with their true weights (None where all are 1); views where nothing has faded."""
-        weights = self.raw if self.scale == 1.0 else self.raw / self.scale
-        codes, labels = self.part("codes"), self.part("labels")
-        return Block(codes, labels, None if (weights == 1.0).all() else weights, self.times, self.numbers)
+        return self.since(0)
+
+    def since(self, first: int) -> Block:
+        """The same of the rows from one on."""
+        raw = self.raw[first:]
+        weights = raw if self.scale == 1.0 else raw / self.scale
+        codes, labels = self.part("codes")[first:], self.part("labels")[first:]
+        times, numbers = (None if cells is None else cells[first:] for cells in (self.times, self.numbers))
+        return Block(codes, labels, None if (weights == 1.0).all() else weights, times, numbers)
 
     @property
     def raw(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,10 @@ from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
 from tanager.scoring.forms import ProductOfSums
 from tanager.scoring.view import View
+
+Columns = tuple[int, int]
+MOST_VIEWS = 1000  # that are kept for single rows
+CELLS_AT_ONCE = 1_000_000  # of pairs of values, over all classes
 
 
 class JoinedPair(NamedTuple):
@@ -34,9 +38,14 @@ class JoinedValues:
 
     def __init__(self, view: View, pairs: Sequence[JoinedPair]) -> None:
         self.view, self.pairs = view, pairs
+        self._views: dict[tuple[Columns, ...], View] = {}  # for rows in which these columns are joined
+        self._factors: list[float] = []  # of the classes, in these views
+        self._grouped: tuple[list[JoinedPair], dict[Columns, set[tuple[int, int]]]] = [], {}
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posteriors or log joints."""
+        if len(query) == 1 and not self.view.learned:  # a stream asks for one after the other
+            return self._row_view(query.codes[0].tolist()).score(query, log_joint=log_joint)
         if self.view.estimate.strength <= 0:
             out = np.empty((len(query), self.view.counts.n_classes))
             for rows, view in self._by_pairs(query.codes):
@@ -84,21 +93,44 @@ class JoinedValues:
         out = []
         for q, flags in enumerate(found.T):
             blocks = [(pair.i, pair.j) for pair, own in zip(pairs, flags, strict=True) if own]
-            alone = [(i,) for i in range(n) if not any(i in block for block in blocks)]
-            out.append((np.flatnonzero(which.ravel() == q), self.view.with_form(_of(*sorted([*blocks, *alone])))))
+            out.append((np.flatnonzero(which.ravel() == q), self._with_blocks(blocks, n)))
         return out
+
+    def _with_blocks(self, blocks: Iterable[Columns], n: int) -> View:
+        """Naive Bayes in which some of the n columns are joined two by two."""
+        alone = {*range(n)}.difference(*blocks)
+        return self.view.with_form(_of(*sorted([*blocks, *((i,) for i in alone)])))
+
+    def _row_view(self, cells: list[int]) -> View:
+        """What answers a row with these codes; kept, as it follows the counts."""
+        blocks = tuple(
+            pair for pair, values in self._by_columns().items() if (cells[pair[0]], cells[pair[1]]) in values
+        )
+        if self._factors != self.view.factors or len(self._views) > MOST_VIEWS:
+            self._views, self._factors = {}, list(self.view.factors)
+        found = self._views.get(blocks)
+        if found is None:
+            found = self._views[blocks] = self._with_blocks(blocks, len(cells))
+        return found
 
     def _changed(self, codes: np.ndarray) -> list[tuple[np.ndarray, View, View]]:
         """Rows with joined values, by pairs of columns: where they are, and views that read them together and apart."""
         found = []
-        for i, j in dict.fromkeys((pair.i, pair.j) for pair in self.pairs):
-            values = [(pair.v, pair.w) for pair in self.pairs if (pair.i, pair.j) == (i, j)]
-            both = np.any([(codes[:, i] == v) & (codes[:, j] == w) for v, w in values], axis=0)
-            rows = np.flatnonzero(both)
+        for (i, j), values in self._by_columns().items():
+            rows = np.flatnonzero(np.any([(codes[:, i] == v) & (codes[:, j] == w) for v, w in values], axis=0))
             if len(rows):
                 together, apart = self.view.with_form(_of((i, j))), self.view.with_form(_of((i,), (j,)))
                 found.append((rows, together, apart))
         return found
+
+    def _by_columns(self) -> dict[Columns, set[tuple[int, int]]]:
+        """The joined values of every two columns."""
+        if self._grouped[0] != self.pairs:
+            groups: dict[Columns, set[tuple[int, int]]] = {}
+            for i, v, j, w in self.pairs:
+                groups.setdefault((i, j), set()).add((v, w))
+            self._grouped = list(self.pairs), groups
+        return self._grouped[1]
 
 
 def _of(*blocks: tuple[int, ...]) -> ProductOfSums:
@@ -116,16 +148,21 @@ def joined_pairs(counts: JointCounts, reliability: float) -> list[JoinedPair]:
     error of an estimate from N(v, w) rows with a probability of 1 - 1 / (4 difference² N(v, w)) (Chebyshev).
     """
     prior = counts.class_counts / max(counts.class_counts.sum(), 1e-300)
+    of_class = prior[:, None, None]
+    seen = np.where(of_class > 0, of_class, 1.0)  # where a class is not, its shares are 0
     column, code, slot = _all_values(counts)
     alone = _shares(np.moveaxis(counts.singles[slot] / counts.scale, -1, 0))
     found = [np.zeros((3, 0))]  # how sure, and the places of both values
-    for i in range(counts.n_features):  # with the values of all columns after it at once
-        own, later = np.flatnonzero(column == i), np.flatnonzero(column > i)
+    step = max(1, CELLS_AT_ONCE // max(1, len(column) * counts.n_classes))
+    for start in range(0, len(column), step):  # some values, with all values of later columns
+        own = np.arange(start, min(start + step, len(column)))
+        later = np.flatnonzero(column > column[start])
         cells = np.moveaxis(counts.pairs[np.ix_(slot[own], slot[later])] / counts.scale, -1, 0)
-        n = cells.sum(axis=0)
+        total = cells.sum(axis=0)
+        n = np.where(column[own, None] < column[later], total, 0.0)
+        together, apart = cells / np.where(total > 0, total, 1.0), alone[:, own, None] * alone[:, None, later] / seen
+        difference = (of_class * np.abs(together - apart)).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            naive_share = alone[:, own, None] * alone[:, None, later] / prior[:, None, None]
-            difference = (prior[:, None, None] * np.abs(_shares(cells) - np.nan_to_num(naive_share))).sum(axis=0)
             sure = np.where(n > 0, 1.0 - 1.0 / (4.0 * difference**2 * n), -np.inf)
         v, w = np.nonzero(sure >= reliability)
         found.append(np.stack([sure[v, w].round(12), own[v], later[w]]))

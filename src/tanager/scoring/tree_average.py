@@ -16,25 +16,31 @@ class TreeAverage:
     """The average over all tree-augmented networks, weighed by their posterior probability.
 
     A tree-augmented network is naive Bayes times the lift P(x_u, x_v | y) / (P(x_u | y) P(x_v | y)) of every edge of
-    its tree; so the average is naive Bayes, which the view answers, times the average of products of lifts. The Bayes
-    factors of the edges are worked out again when the counts have changed.
+    its tree; so the average is naive Bayes, which the view answers, times the average of products of lifts. Lifts
+    follow the counts. How probable trees are is a structure: ``log_weights``, the log of the Bayes factor for an edge
+    of every two columns (zeros on the diagonal), are those of the counts when this was made, unless they are given.
     """
 
     compiled = None
 
-    def __init__(self, naive: View, ess: float, most_range: float = math.inf) -> None:
+    def __init__(
+        self,
+        naive: View,
+        ess: float,
+        most_range: float = math.inf,
+        log_weights: np.ndarray | None = None,
+        n_jobs: int = 1,
+    ) -> None:
         self.naive, self.ess, self.most_range = naive, ess, most_range
-        self._log_weights: np.ndarray | None = None
-        self._version = -1  # of the counts that they were made from
+        counts = naive.counts
+        if log_weights is None:
+            log_weights = np.empty((counts.n_features, counts.n_features))
+            _kernels.tree_weights(counts.store, log_weights, ess, counts.scale, n_jobs)
+        self.log_weights = log_weights
 
-    def log_weights(self, n_jobs: int = 1) -> np.ndarray:
-        """The log of the Bayes factor for an edge, of every two columns: zeros on the diagonal."""
-        counts = self.naive.counts
-        if self._log_weights is None or self._version != counts.version:
-            self._log_weights = np.empty((counts.n_features, counts.n_features))
-            _kernels.tree_weights(counts.store, self._log_weights, self.ess, counts.scale, n_jobs)
-            self._version = counts.version
-        return self._log_weights
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """What a model file needs where the counts have changed since this was made."""
+        return {"trees-log_weights": self.log_weights}
 
     def _log_sums(self, rows: Query | Block, n_jobs: int) -> np.ndarray:
         """The log of the sum over all trees, up to what all classes share; the rows of a block are left out."""
@@ -43,7 +49,7 @@ class TreeAverage:
         labels, weights = (rows.labels, rows.weights) if isinstance(rows, Block) else (None, None)
         _kernels.tree_sums(
             counts.store,
-            self.log_weights(n_jobs),
+            self.log_weights,
             rows.codes,
             out,
             self.ess,
@@ -87,7 +93,7 @@ class TreeAverage:
         counts, n = self.naive.counts, self.naive.counts.n_features
         log_sum, shares = np.empty((1, n)), np.empty((n, n))
         prior = self.ess, counts.scale, self.most_range, self.naive.smooth_unseen
-        _kernels.tree_steps(counts.store, self.log_weights(), query.codes, c, log_sum, shares, *prior)
+        _kernels.tree_steps(counts.store, self.log_weights, query.codes, c, log_sum, shares, *prior)
         return log_sum[0], shares
 
 
