@@ -335,17 +335,17 @@ class CountsClassifier(Classifier):
 
     @property
     def counts_(self) -> JointCounts:
-        """The joint counts: all that was learned about columns with codes; merge, save or look at them."""
+        """How often values and classes came together: all that was learned, to look at, to merge or to save."""
         return self._learned.counts
 
     @property
     def class_count_(self) -> np.ndarray:
-        """How much the rows of each class weigh; the heavier class wins a tie."""
+        """The weight of the rows of each class; of two classes that are as probable, the heavier one is predicted."""
         return self.counts_.class_counts
 
     @property
     def structure_(self) -> Form:
-        """The learned structure: which parent sets each column has, and how they are combined."""
+        """The learned structure: the parents of each column, or sets of them, and how these become one answer."""
         self.check_fitted()
         return self._answers(fresh=True).view.form
 
@@ -358,7 +358,7 @@ class CountsClassifier(Classifier):
 
     @property
     def view_(self) -> View:
-        """The structure bound to the counts, before options lay anything around it."""
+        """What makes probabilities of counts by the structure; without calibration and the like. For developers."""
         self.check_fitted()
         return self._answers(fresh=True).view
 
@@ -380,19 +380,19 @@ class CountsClassifier(Classifier):
 
     @property
     def structure_changes_(self) -> list[StructureChange]:
-        """The changes of structure along a stream that ``refresh=Hoeffding()`` or a contest brought, and why."""
+        """When the structure changed along a stream and why, with ``refresh=Hoeffding()`` or where columns compete."""
         of = self._answering.standing if self._contest is None else self._contest
         return [] if of is None else list(of.changes)
 
     @property
     def n_structures_kept_(self) -> int:
-        """How often ``refresh=Hoeffding()`` kept a structure where without it another one would have been taken."""
+        """How often ``refresh=Hoeffding()`` kept the structure, though another one looked better by chance."""
         standing = self._answering.standing
         return 0 if standing is None else standing.n_kept
 
     @property
     def scorer_(self) -> Scorer:
-        """What answers: the structure bound to the counts, and what options lay around it."""
+        """What answers rows: ``view_``, and what options such as ``calibrate`` add to it. For developers."""
         self.check_fitted()
         return self._calibrated(fresh=True)
 

@@ -45,9 +45,9 @@ class Network:
     Parameters
     ----------
     variables : mapping from name to values
-        In the order in which they are listed.
+        The names of the variables, each with its values in the order of the axes of tables.
     arcs : iterable of (parent, child)
-        Must not form a cycle.
+        Pairs of names. Following arcs must never lead back to where one began.
     tables : mapping from name to array, default=None
         P(variable | parents): one axis per parent, in the order of ``parents(name)``, then that of the variable itself,
         along which it sums to one. For some or all variables; ``estimate`` computes them from data.
