@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Self, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from tanager.structure.orders import descending, generator_of
 MANY_COLUMNS = 100  # beyond, not all pairs of super-parents are counted
 MOST_CELLS = 7.5e7  # of the first rows that are counted for pairs of super-parents, then
 FEWEST_PAIRS, MOST_PAIRS = 16, 256
+
+
+SuperParents: TypeAlias = str | tuple[str, ...]  # the name of a column, or two of them
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -611,19 +614,19 @@ class AnytimeClassifier(CountsClassifier):
         assert isinstance(form, StagedSum)
         return form
 
-    def _name(self, member: ParentSet) -> Any:
+    def _name(self, member: ParentSet) -> SuperParents:
         """The name of a super-parent; of two of them, a pair."""
         names = self.counts_.schema.names
         return names[member[0]] if len(member) == 1 else tuple(names[i] for i in member)
 
     @property
-    def members_(self) -> list[Any]:
+    def members_(self) -> list[SuperParents]:
         """The super-parents that there is memory for, as they come in the table; pairs of them where there are two."""
         self.check_fitted()
         return [self._name(member) for member in self.kept_members]
 
     @property
-    def order_(self) -> list[Any]:
+    def order_(self) -> list[SuperParents]:
         """The super-parents in the order in which they answer; of AnytimeA2DE pairs of them."""
         return [self._name(member) for member in self._staged_sum.members]
 
@@ -634,13 +637,13 @@ class AnytimeClassifier(CountsClassifier):
         return len(form.members) if form.limit < 0 else form.limit
 
     @property
-    def super_parent_(self) -> Any:
+    def super_parent_(self) -> SuperParents:
         """The member that makes the fewest errors alone on left-out rows."""
         scores = self._known_scores()
         return self._name(scores.members[scores.ranking()[0]])
 
     @property
-    def member_errors_(self) -> dict[Any, float]:
+    def member_errors_(self) -> dict[SuperParents | None, float]:
         """Share of left-out rows that each super-parent alone gets wrong; None stands for naive Bayes."""
         scores = self._known_scores()
         names = [None, *(self._name(member) for member in scores.members)]

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,6 +80,9 @@ from tanager.scoring.gaussian import Gaussian
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -1111,7 +1114,7 @@ class CountsClassifier(Classifier):
         """
         return explain(self, X, answer, against, contrast)
 
-    def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
+    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
         """``explain`` for a table of any number of rows, one among them.
 
         Parameters
@@ -1370,7 +1373,7 @@ class CountsClassifier(Classifier):
 
     # --- pictures and files -------------------------------------------------------------------------------------
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the network behind this model; see ``tanager.plot_network``.
 
         Parameters
@@ -1385,7 +1388,8 @@ class CountsClassifier(Classifier):
         Figure
             Of Matplotlib.
         """
-        return public("plot_network")(self, path, **options)
+        figure: Figure = public("plot_network")(self, path, **options)
+        return figure
 
     def widget(self, **options: Any) -> Any:
         """Look at its network in a notebook, and edit a copy of it; see ``tanager.network_widget``.
