@@ -85,8 +85,10 @@ packages: $(VENV)/.built
 	$(INSTALL) "build>=1.2"
 	$(BIN)/python tools/packages.py $(PYTHONS)
 
-# Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md).
+# Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md). pyspark comes as a source archive,
+# whose build needs wheel and does not say so.
 $(VENV)/.cluster: $(VENV)/.ready
+	$(INSTALL) setuptools wheel
 	$(INSTALL) --no-build-isolation -e ".[dask,spark]"
 	touch $@
 

@@ -104,7 +104,7 @@ def test_defaults_are_those_of_the_signature():
 
 
 def test_a_class_may_say_more_about_a_shared_option():
-    assert described(AODE)["bins"].startswith("How numeric columns are cut")
+    assert described(AODE)["bins"].startswith("How columns of numbers are cut")
     assert described(AODE)["bins"].endswith('Here fit cuts by "refined" with None.')
     assert described(BestOf)["bins"].endswith("All candidates have the same bins. " + described(AODE)["bins"][-37:])
     assert described(ChowLiu)["required"] == "Arcs that must be in the network. They are added first."
@@ -113,7 +113,7 @@ def test_a_class_may_say_more_about_a_shared_option():
 def test_attributes_are_described_with_those_of_ancestors():
     text = TAN.__doc__
     assert "classes_ : array of shape (n_classes,)\n    The labels" in text
-    assert "class_count_ : array\n    How much the rows of each class weigh" in text
+    assert "class_count_ : array\n    The weight of the rows of each class" in text
     assert text.index("Parameters\n") < text.index("Attributes\n") < text.index("Notes\n") < text.index("Examples\n")
 
 

@@ -38,6 +38,13 @@ NB_MODULE(_kernels, m) {
     m.def(
         "interrupt_checks", [] { return tanager::Call::n_checks.load(); },
         "How often kernels in the main thread have looked whether the user wants to stop.");
+    m.def(
+        "check_interrupts",
+        [](std::int64_t n) {
+            Released released;
+            for (std::int64_t k = 0; k < n; ++k) tanager::check_interrupt();
+        },
+        nb::arg("n"), "Look so often whether the user wants to stop, and do nothing else: to measure what it costs.");
     m.def("watch", &watch, nb::arg("callable").none(),
           "Call this, some times a second, with what is done and what is to do in long calls of the main thread.");
     bind_count(m);

@@ -236,7 +236,7 @@ void score_rows(const Compiled &t, const Codes &codes, const Codes *labels, std:
     Work w(t);
     const std::size_t n_blocks = t.block_size.size();
     for (std::int64_t start = begin; start < end; start += w.n_rows) {
-        check_interrupt(8 * ((start - begin) / w.n_rows));
+        check_interrupt(start - begin);
         const int n_rows = int(std::min<std::int64_t>(w.n_rows, end - start));
         std::fill(w.e.begin(), w.e.end(), 0.0);
         for (int b = 0; b < n_rows; ++b) {

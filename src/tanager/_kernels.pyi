@@ -38,6 +38,9 @@ def count(
 def pair_sums(pairs: _Floats, offsets: _Integers, n_values: _Integers) -> _Floats:
     """(n, n, 8): M, S_ijy, S_iy, S_jy, S_y, S_ij, S_i, S_j of each pair over rows with both present."""
 
+def check_interrupts(n: int) -> None:
+    """Look so often whether the user wants to stop, and do nothing else: to measure what it costs."""
+
 def interrupt_checks() -> int:
     """How often kernels in the main thread have looked whether the user wants to stop."""
 

@@ -19,57 +19,60 @@ from typing import NamedTuple
 
 OPTIONS = """
 smoothing : float, Estimate, "learned" or None
-    Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
-    ``MEstimate``, ``PriorCounts``, ``BackOff``, ``LearnedBackOff`` or ``BDeu``. "learned" is
-    ``LearnedBackOff(2, prior=0.5)``. None is the one that the classifier was published with.
+    How counts become probabilities. A number is added to every count first (1 is Laplace's rule, 0 trusts the data
+    alone). Or an estimate such as ``MEstimate``, ``PriorCounts``, ``BackOff``, ``LearnedBackOff`` or ``BDeu``;
+    "learned" is ``LearnedBackOff(2, prior=0.5)``. None is the one that the classifier was published with.
 unseen : {"ignore", "smooth", "error"}
-    What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
-    error.
+    What becomes of a value, in a row to answer, that learning has never met: it is treated as missing, as a value that
+    was counted zero times, or as an error.
 cost_matrix : array of shape (n_classes, n_classes) or None
-    ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss. None: all errors cost
-    the same.
+    ``cost_matrix[true, predicted]`` is what it costs to predict one class where another is true, in the order of
+    ``classes_``; ``predict`` then answers with the class of the smallest expected cost. None: all errors cost the same.
 class_weight : dict, array, "balanced" or None
-    Factors of the classes, applied to the posterior odds: by label, in the order of ``classes_``, or such that all
-    classes weigh the same.
+    A factor for each class, by which its probability is multiplied before all are made to add up to 1: by label, or in
+    the order of ``classes_``. "balanced": factors that make all classes weigh the same.
 priors : dict, array or None
     Class probabilities to use instead of the ones in the data: by label, or in the order of ``classes_``.
 bins : {"mdl", "refined", "stream", "width", "frequency"}, dict or None
-    How numeric columns are cut: by class entropy ("mdl"), by class entropy and then into more bins as rows allow
-    ("refined") or into about ten ("stream"), into equal widths or into equal frequencies. A dict gives a method or cut
-    points per column; an ordinal column is cut after the values given. None: as is best for the classifier, and
-    "stream" by the first rows of a stream, which are few and must do for all that follow.
+    How columns of numbers are cut into bins. "mdl": where the classes change, as long as a further cut pays. "refined":
+    so, and then into more bins as rows allow. "stream": so, and then into about ten. "width" and "frequency": into
+    ``n_bins`` bins of equal width, or with equally many rows. A dict gives one of these, or cut points, for each
+    column; an ordinal column is cut after the values given. None: in ``fit`` as is best for the classifier, in a stream
+    "stream", as its first rows are few and their cuts must do for all that follow.
 default_bins : {"mdl", "refined", "stream", "width", "frequency"}
     How numeric columns are cut that a dict of bins does not name. By the first rows of a stream they are cut as
     "stream" says in place of "mdl" and "refined".
 n_bins : int
-    How many bins, for equal widths and frequencies.
+    How many bins with ``bins="width"`` and ``bins="frequency"``.
 mdl_encoding : {"n-1", "candidates"}
-    How "mdl" and "refined" price a cut; "candidates" accepts more cuts.
+    How much a further cut must gain with "mdl" and "refined": the more, the more rows there are ("n-1"), or the more
+    places where the cut could be ("candidates"), which accepts more cuts.
 categorical : list of column names or places, "all" or None
-    Columns whose values are categories, whatever they look like; "all" cuts nothing.
+    Columns whose values are categories, even if they look like numbers; with "all", no column is cut into bins.
 ordinal : dict or list of column names or places, or None
     Columns whose values have an order, ``{"size": ["S", "M", "L"]}``: they are cut as numbers are, between values, so
     that neighbours share a bin where the rows ask for no more. A list is enough for numbers, and for columns whose
     table declares the order (pandas' ordered categories).
 numeric : list of column names or places, or None
-    Columns of numbers, also where they have few whole values.
+    Columns of numbers that are cut into bins even if they have so few whole values that they would be categories.
 keep : list of column names or places, "all" or None
-    Columns that are learned even if they look like ids or row numbers, or have one value only: such columns are left
-    out otherwise, with a word. Columns that another option names are kept as well.
+    Columns that are learned even if they look like ids, row numbers or free text, or have one value only. Without this
+    such columns are left out, and a warning says so. Columns that another option names are kept as well.
 dates : dict, list of str, str or None
     What is learned of dates. None: the date itself, as a number. "parts": the date, its month, its weekday and its
     hour. Or a list of "date", "since" (days since the first day, "since 2024-01-01" since that one), "year", "month",
     "day", "weekday" and "hour". A dict gives parts of columns by name, ``{"sold": ["month", "weekday"]}``; what it
     names must hold dates.
 continuous : bool or list of column names or places
-    Numeric columns to keep as numbers, for Gaussian estimates; True takes all of them.
+    Columns of numbers that are not cut but stay numbers, for normal distributions; True takes all of them.
 max_whole : int
-    Whole numbers with at most that many distinct values are categories.
+    A column of whole numbers with at most so many distinct values holds categories, and is not cut into bins.
 max_values : int
-    Most values of a categorical column. Of more, ``fit`` keeps the ``max_values - 1`` most frequent and joins the rest
-    into one value, "other"; in a stream every new value beyond them is "other".
+    How many values a categorical column may have. Of more, ``fit`` keeps the ``max_values - 1`` most frequent and joins
+    the rest into one value, "other"; in a stream every further value is "other".
 schema : Schema or None
-    Columns known beforehand: nothing is learned about them, and no new value enters.
+    What is known about the columns beforehand, such as ``schema_`` of another model: kinds, values and cut points are
+    taken from it and not from the rows. A value that it does not have is one that learning has never met.
 decay : float, str, Decay or None
     Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
 window : int, str, Window or None
@@ -82,38 +85,46 @@ refresh : float, "hoeffding", Hoeffding or None
 recut : {"grid", "sketch"}, Recut or None
     Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
 warm_up : int
-    ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then they
-    are learned again each time the rows have doubled.
+    In a stream (``partial_fit``, ``learn_one``): the number of first rows by which is decided what each column is and
+    where columns of numbers are cut. Until then this is decided anew each time the rows have doubled.
 calibrate : bool
-    Make probabilities as sure as left-out rows say that they may be: all to one power, and with 1,000 rows or more with
-    an offset per class. Rows are kept, as codes. See ``calibration_``.
+    Correct how sure the probabilities are, by the answers that learned rows get when they are left out: probabilities
+    are raised to a power, the same for all, and with 1,000 rows or more each class gets a factor. The model then keeps
+    its rows, as codes. See ``calibration_``.
 max_memory : int, str or None
-    Counts beyond this are refused before they are made: bytes, or text such as "500 MB".
+    The most that counts may take, in bytes or as text such as "500 MB". Where they would need more, an error says so
+    before they are made.
 n_jobs : int or None
-    Threads for counting and for batches of predictions; -1 uses all cores, None one.
+    How many threads count, and answer many rows; -1: one for each core. None: one.
 gaussian : bool or list of columns
     Number columns to describe by a normal distribution given the class and their parents; True takes all of them. As
     parents they are cut into bins.
 ddof : {0, 1}
-    Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
+    Variances of ``gaussian`` columns are sums of squares divided by n - ddof: 0 gives the most likely variance, 1 the
+    unbiased one.
 fit_by : {"likelihood", "conditional_likelihood", "weights", "elr", "factor_weights"}
-    Which parameters: by counting; those that make the classes most probable, as in logistic regression; one exponent
-    per column; probabilities that make the classes most probable; or exponents by left-out rows. All but the first keep
-    the rows.
+    How the numbers in the tables are found. "likelihood": by counting. "conditional_likelihood": numbers that make the
+    classes of the rows most probable, as in logistic regression. "elr": the same, but they stay probabilities.
+    "weights": by counting, and each column gets an exponent that makes the classes most probable. "factor_weights": so,
+    but by rows that are left out of the counts. All but the first keep the rows, as codes.
 penalty : float
-    How strongly such parameters are held to the counted ones; 0 trusts the rows alone.
+    How strongly the numbers that ``fit_by`` searches for are held to those that were counted; 0 does not hold them.
 min_count : float
-    A value serves as a super-parent when it was seen at least that often.
+    A value is taken as the parent of all other columns (a super-parent) only if it was seen at least that often.
 column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns
-    Which columns come first, and may be parents of those behind them.
+    Which columns come first, and may be parents of those behind them: as in the table, or first those that tell most
+    about all other columns given the class ("ig_sum"), about the class given each other column ("ig_class") or about
+    the class alone ("mi"), or in an order drawn by ``random_state``.
 random_state : int, RandomState or None
-    The seed of what is drawn at random.
+    The seed of what is drawn at random: the same number gives the same model.
 thin_parents : {"drop", "keep"}
-    Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
+    "drop": a parent is left out where the parents of a column would have more combinations of values than there are
+    rows. "keep": all parents stay.
 direction : {"forward", "backward", "best_first"}
-    Add columns one by one, take them away one by one, or do both, going back to earlier sets that looked good.
+    The search begins with no column and adds one at a time, or begins with all and takes one away at a time; or it does
+    both, and goes back to earlier sets of columns that looked good.
 non_worse : bool
-    Go on as long as answers do not become worse (Langley and Sage), instead of as long as they improve.
+    Whether the search goes on while answers do not become worse (Langley and Sage), and not only while they improve.
 """
 
 ATTRIBUTES = """
@@ -122,9 +133,9 @@ classes_ : array of shape (n_classes,)
 n_features_in_ : int
     The number of columns.
 feature_names_in_ : array of str
-    The names of the columns; only where a frame with names was learned.
+    The names of the columns; only there if the learned table had names, as a frame has.
 encoder_ : Encoder
-    Turns cells into codes; ``encoder_.schema`` says what was decided about the columns.
+    What turns the cells of a row into small whole numbers, by which all counting is done.
 target_name_ : str or None
     The name of the class column, where it has one.
 """

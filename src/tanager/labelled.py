@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tanager.display import MOST_COLUMNS, MOST_ROWS, aligned, element, more, note, page, table
 from tanager.errors import DataError, SchemaMismatch, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from numpy.typing import ArrayLike
 
 Line = tuple[object, ...]
 
@@ -62,7 +67,7 @@ class LabelledTable:
     array([0.2, 0.9])
     """
 
-    def __init__(self, values: Any, axes: Mapping[str, Sequence[object]], title: str = "") -> None:
+    def __init__(self, values: ArrayLike, axes: Mapping[str, Sequence[object]], title: str = "") -> None:
         self.names = tuple(axes)
         self.labels: tuple[Sequence[Any], ...] = tuple(
             labels if isinstance(labels, range) else tuple(labels) for labels in axes.values()
@@ -138,7 +143,7 @@ class LabelledTable:
 
     # --- as frames --------------------------------------------------------------------------------------------------
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """A pandas data frame: the last axis across, all others as its index.
 
         Returns
@@ -152,7 +157,7 @@ class LabelledTable:
         index = None if not down else down[0] if len(down) == 1 else pd.MultiIndex.from_product(down)
         return pd.DataFrame(self._lines(), index=index, columns=across)
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> pl.DataFrame:
         """A polars data frame: a column for each axis but the last, then one for each label of the last, as text.
 
         Returns

@@ -10,9 +10,12 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tanager.stages import told_to
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 LINE_EVERY = 10.0  # seconds between two lines in a pipe
 LONG = 5.0  # seconds: of work that takes longer the first forecast is shown at once
@@ -117,7 +120,7 @@ class ProgressReport(AbstractContextManager["ProgressReport"]):
 
 
 @contextmanager
-def show_progress(text: str = "learning", *, console: Any = None) -> Iterator[None]:
+def show_progress(text: str = "learning", *, console: Console | None = None) -> Iterator[None]:
     """Show on stderr how far long learning inside is, and the time left: a bar, or a line in notebooks and pipes.
 
     For `NetworkForest`, `BestOf`, `GeneralNetwork` and all others that take long; what takes a moment shows nothing

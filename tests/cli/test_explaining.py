@@ -35,6 +35,16 @@ def test_many_rows_are_listed_and_written(run, naive):
         assert float(own["prior"]) + columns == pytest.approx(float(own["log_odds"]))
 
 
+def test_a_data_file_in_the_place_of_a_row_is_explained_as_one(run, naive):
+    assert run("explain", naive, "iris.csv").out == run("explain", naive, "--data", "iris.csv").out
+    assert (
+        run("explain", naive, "iris.csv", "--rows", 7).out
+        == run("explain", naive, "--data", "iris.csv", "--rows", 7).out
+    )
+    Path("one row.json").write_text(ROW)
+    assert run("explain", naive, "one row.json").out == run("explain", naive, ROW).out
+
+
 def test_rows_are_chosen_by_number_and_are_those_of_one(run, naive):
     found = run("explain", naive, "--data", "iris.csv", "--rows", "107,2-3", "--json").document["rows"]
     assert [own["row"] for own in found] == [2, 3, 107]

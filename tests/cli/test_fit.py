@@ -47,6 +47,11 @@ Written to iris.tanager (9.4 kB). Next:
     )
 
 
+def test_the_next_steps_can_be_copied_whatever_the_path(run, iris):
+    out = run("fit", iris, "-o", "my model.tanager").out
+    assert out.endswith("Next:\n  tanager show 'my model.tanager'\n  tanager predict 'my model.tanager' NEW.csv\n")
+
+
 def test_the_model_is_the_one_that_python_learns(run, iris, fitted):
     data = load_iris()
     X = dict(zip(NAMES, data.data.T, strict=True))

@@ -210,8 +210,8 @@ MISTAKES = {
     "unknown data set": (["datasets", "irs"], "Did you mean 'iris'?"),
     "no test rows": (["datasets", "iris", "--test"], "'iris' has no test part"),
     "unknown picture": (["show", "iris.tanager", "-o", "x.gif"], "unknown extension. Use one of .png"),
-    "no row": (["explain", "iris.tanager"], "give a row as JSON, or --data FILE"),
-    "half a place": (["explain", "iris.tanager", ROW, "--rows", "3"], "give a row as JSON, or --data FILE"),
+    "no row": (["explain", "iris.tanager"], "give a row as JSON, or a data file"),
+    "half a place": (["explain", "iris.tanager", ROW, "--rows", "3"], "give a row as JSON, or a data file"),
     "no numbers": (["explain", "iris.tanager", "--data", "iris.csv", "--rows", "x"], "for example 107 or 1-10,17"),
     "a range down": (["explain", "iris.tanager", "--data", "iris.csv", "--rows", "9-3"], "a range goes up"),
     "two ways to say it": (

@@ -131,7 +131,11 @@ def test_the_page_for_people_has_every_path_and_loads_nothing(ask):
         assert f"<code>{code}</code>" in page
 
 
-def test_json_keeps_its_capitals_in_errors(ask):
-    said = ask.predict(body=b"{")
+def test_malformed_json_is_told_once_with_its_place(ask):
+    said = ask.predict(body=b'{"row": {"size": 3,}}')
     assert said.error.code == "bad_json"
-    assert "jSON" not in said.error.message
+    assert said.error.message.startswith("the body is not valid JSON: trailing comma in object (byte ")
+
+
+def test_whoever_is_lost_is_shown_the_page_of_all_paths(ask):
+    assert ask("GET", "/").error.message == "there is nothing at '/'. See /docs for all paths."

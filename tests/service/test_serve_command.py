@@ -1,5 +1,6 @@
 """``tanager serve`` as the system runs it: what it prints, signals, exit codes, and state that is there again."""
 
+import json
 import os
 import re
 import signal
@@ -9,8 +10,9 @@ import sys
 
 import httpx2
 import pytest
-from serving import LABELS, ROWS, write_model
+from serving import LABELS, ROWS, Asker, write_model
 
+from tanager import NaiveBayes
 from tanager.cli.serve import curl_line
 from tanager.service.messages import PredictResponse
 from waiting import PATIENCE, wait_for
@@ -131,6 +133,16 @@ def test_two_models_a_token_and_a_folder_for_their_state(start, tmp_path):
     assert one.err == ""
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {"pets", "more"}
     assert not (tmp_path / "pets.tanager.state").exists()
+
+
+def test_the_line_to_try_has_dates_as_people_write_them(services, tmp_path):
+    days = [f"2024-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 11)]
+    model = NaiveBayes(dates="parts").fit({"sold": days, "size": ["S", "L"] * 60}, ["no"] * 60 + ["yes"] * 60)
+    model.save(tmp_path / "sales.tanager")
+    ask = Asker(services(tmp_path / "sales.tanager"))
+    body = re.search(r"--json '(.*)'", curl_line(ask.service, "http://127.0.0.1:8000"))[1]
+    assert json.loads(body)["row"] == {"sold": "2024-06-20 12:00", "size": "S"}
+    assert ask.predict(body=body.encode()).as_(PredictResponse).labels[0] in ("no", "yes")
 
 
 def test_the_line_to_try_works(ask):

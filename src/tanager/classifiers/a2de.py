@@ -15,13 +15,14 @@ from tanager.scoring.forms import Form, averaged
 class A2DE(CountsClassifier):
     """Averaged two-dependence estimators: the mean over all pairs of columns as parents of all others.
 
-    Lower bias and higher variance than AODE: choose it with many rows and few columns. Counts triples. It is ANDE(n=2),
-    but for its bins.
+    It can learn more than AODE and needs more rows for it: choose it with many rows and few columns. It counts all
+    triples of values, so memory grows with the cube of their number. It is ``ANDE(n=2)`` with other bins by default.
 
     Parameters
     ----------
     min_count : float, default=1.0
-        A pair of values serves as super-parents when it was seen at least that often; where none was, AODE answers.
+        Two columns are parents of all others in an answer only if their values in that row were seen together at least
+        that often. Where no pair was, AODE answers.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import numpy as np
 
 from tanager import saved
 from tanager.counts.joint import JointCounts
+from tanager.encoding.typing import Label
 from tanager.errors import OptionError, check_option, is_number
 from tanager.learning.class_weights import fewest_errors
 from tanager.learning.counts_classifier import CountsClassifier
@@ -88,7 +89,7 @@ class AdjustedNaiveBayes(CountsClassifier):
         return [float(a * b) for a, b in zip(given, own, strict=True)]
 
     @property
-    def adjustments_(self) -> dict[Any, float]:
+    def adjustments_(self) -> dict[Label, float]:
         """The weight of every class."""
         _ = self.structure_  # which follows all rows
         return dict(zip(self.classes_.tolist(), self._adjustment.tolist(), strict=True))

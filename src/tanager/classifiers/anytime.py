@@ -18,25 +18,21 @@ from tanager.structure.measures import class_information, class_information_give
 class AnytimeAODE(AnytimeClassifier):
     """AODE that answers at once, and better with every microsecond: naive Bayes, then one super-parent more at a time.
 
-    Choose it for services: under load it answers as naive Bayes does, with time to spare as AODE, and anything between.
-    Questions take a ``budget`` in seconds or a number of ``members``.
+    A super-parent is a column that all others depend on, beside the class; a member is the model that it makes. Choose
+    it for services: under load it answers as naive Bayes does, with time to spare as AODE, and anything between.
+    ``predict`` and ``predict_proba`` take a ``budget`` in seconds, or a number of ``members``.
 
     Parameters
     ----------
-    member_order : {"cv", "mi", "random", "given"} or list of columns, default="cv"
-        Which super-parents come first: those with the fewest errors on left-out rows, those that tell most about the
-        class, any (see ``random_state``), as in the table, or as listed.
     mix
         With "replace" all members together are AODE.
-    max_memory
-        Where not all super-parents fit into it, as many are kept as do.
 
     Attributes
     ----------
     members_ : list
-        The super-parents that there is memory for.
+        The super-parents that there is memory for, in the order of the columns.
     members_used_ : array
-        Super-parents that took part for each row of the last question.
+        How many super-parents took part, for each row that was last asked for; 0 is naive Bayes alone.
 
     Notes
     -----

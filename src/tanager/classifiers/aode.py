@@ -18,24 +18,28 @@ from tanager.scoring.view import View
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AODE(CountsClassifier):
-    """Averaged one-dependence estimators: the mean over all columns as a parent of all others.
+    """Averaged one-dependence estimators: every column in turn is a parent of all others, and the answers are averaged.
 
-    The first classifier to try: no structure to choose, exact in streams, usually more accurate than naive Bayes and
-    TAN, and well calibrated. It needs pairs of counts, so memory grows with the square of all values.
+    The first classifier to try: no structure has to be chosen, a stream gives the same model as a table, it is usually
+    more accurate than naive Bayes and TAN, and its probabilities can be trusted. It counts all pairs of values, so
+    memory grows with the square of their number.
 
     Parameters
     ----------
     min_count : float, default=1.0
-        A value serves as a super-parent when it was seen at least that often. Where none does, naive Bayes answers.
+        The column that is a parent of all others is called the super-parent. It takes part in an answer only if its
+        value in that row was seen at least that often. Where no column takes part, naive Bayes answers.
     subsumption : float or None, default=None
-        AODEsr: leave out, row by row, values that only repeat another value of the row, among values seen more often
-        than this (50 is customary).
+        Leave out, row by row, values that only repeat another value of the row, as "pregnant" has "female" with it
+        (AODEsr). A value counts as a repetition if all rows with the other value had it, and these were more than this
+        many; 50 is customary. None leaves nothing out.
     subsumption_gaps : {"skip", "differ"}, default="skip"
-        What learned rows say that lack one of two values: nothing, or that the two do not always come together.
+        What rows say in which one of two values is missing: nothing ("skip"), or that the two do not always come
+        together ("differ").
 
     gaussian : bool or list of columns, default=False
-        HAODE: number columns to describe by a normal distribution given the class and the super-parent; True takes all
-        of them. As super-parents they are cut into bins.
+        Columns of numbers to describe by a normal distribution given the class and the super-parent (HAODE); True takes
+        all of them. As super-parents they are cut into bins.
 
     Notes
     -----

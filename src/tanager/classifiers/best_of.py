@@ -50,8 +50,9 @@ Answered = tuple[np.ndarray, np.ndarray, np.ndarray]  # probabilities, classes a
 class BestOf(Delegating):
     """Learns the counts once, judges every candidate by rows that it has not learned, and answers with the best.
 
-    One counting pass serves all candidates. Those that choose nothing by the rows are judged by leaving one row after
-    the other out, others by five folds that are subtracted from the counts. Keeps the rows, as codes.
+    Choose it where you do not know which classifier suits your table. All candidates read the same counts, which are
+    made once. A candidate whose structure does not depend on the rows is judged by leaving out one row after the other,
+    and the others by five folds. The rows are kept, as codes.
 
     Parameters
     ----------
@@ -61,7 +62,8 @@ class BestOf(Delegating):
         Those that come first are preferred where left-out rows do not clearly speak for another. None is AODE, A2DE,
         WAODE, HNB, FANC, TAN, FAN, NaiveBayes and KDB.
     criterion : {"log_loss", "accuracy", "rmse"}, default="log_loss"
-        What is best.
+        What decides: the least log loss, the largest accuracy, or the least root mean square error of the
+        probabilities.
     pool : {"log", "linear"} or None, default=None
         All candidates answer together, with weights by left-out rows: the weighted mean of log probabilities, or of
         probabilities.

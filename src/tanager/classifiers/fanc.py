@@ -16,21 +16,18 @@ from tanager.learning.voting import OrderedCollection, Sets
 class FANC(OrderedCollection):
     """All forest-augmented networks that agree with one order of the columns, voting: n! networks at once.
 
-    Each column has the class alone, or the class and one earlier column as parents. As cheap as AODE, often sharper;
-    the order of columns matters somewhat.
+    In each of these networks every column depends on the class alone, or on the class and one column before it in the
+    order. Their probabilities are added up in one step, so it is as cheap as AODE, and often sharper; which columns
+    come first matters somewhat.
 
     Parameters
     ----------
     max_parents_from : int or None, default=None
-        Only the first so many columns of the order serve as parents; 0 is naive Bayes.
+        Only the first so many columns of the order are parents of others; 0 is naive Bayes. None: all are.
     weights : dict, default=None
-        ``{(child, parent): weight}``, with parent None for the class alone; 1 where nothing is said, 0 forbids. This is
-        prior knowledge: the collection with the product of the weights as the prior of a network.
-    column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
-        Which columns come first.
-    gaussian : bool or list of columns, default=False
-        Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
-        As parents they are cut into bins.
+        What is known beforehand about parents: ``{(child, parent): weight}``, where the parent None stands for the
+        class alone. A weight of 0 forbids this parent, one above 1 makes it more likely; 1 is taken where nothing is
+        said. A network counts by the product of the weights of its arcs.
 
     Notes
     -----

@@ -16,9 +16,10 @@ from tanager.structure.learner import Learner
 class GeneralNetwork(NetworkLearner):
     """A Bayesian network over the class and all columns; only the Markov blanket of the class is kept.
 
-    The class is a variable like the others, so columns that say nothing beside the rest drop out: it selects features
-    and shows how they hang together. Choose it for a picture that people can read and correct, with many rows. How many
-    arcs there are depends on the learner's threshold; ``Wrapped(GeneralNetwork())`` finds a good one.
+    The Markov blanket of the class is all that its probability depends on: its parents, its children and their other
+    parents. Columns that say nothing beside these drop out, so this classifier selects columns, and shows how they hang
+    together. Choose it for a picture that people can read and correct, with many rows. How many arcs there are depends
+    on the threshold of the learner; ``Wrapped(GeneralNetwork())`` finds a good one.
 
     Parameters
     ----------
@@ -27,12 +28,14 @@ class GeneralNetwork(NetworkLearner):
     class_root : bool, default=True
         The class comes before all columns and has no parents.
     max_columns : int or None, default=None
-        Where there are more columns, the network is learned over the class and so many that tell most about it by
-        themselves; but over all that the learner names in constraints.
+        Where there are more columns than this, the network is learned over the class and those that tell most about it
+        by themselves, and over all that constraints of the learner name. None: over all columns.
     missing : {"drop", "marginal"}, default="drop"
-        At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
+        What happens where a parent is missing in a row to answer. "drop": only the parents before it, which tell more,
+        are used. "marginal": all its values are summed over, which is exact.
     smoothing
-        None is ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
+        Here None is ``BackOff(20, first=1)``: where a combination of values of the parents is rare, probabilities lean
+        on those with fewer parents.
 
     Attributes
     ----------

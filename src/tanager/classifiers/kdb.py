@@ -21,20 +21,24 @@ from tanager.structure.orders import k_dependence
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KDB(CountsClassifier):
-    """k-dependence Bayes: columns in order of information on the class, each with its k best earlier columns.
+    """k-dependence Bayes: every column depends on the class and on up to k columns that tell more about the class.
 
-    The larger k, the more rows it needs; 2 is good from some ten thousand rows on. Learning takes two passes: pairs for
-    the structure, then its families. Rows are kept (as codes) for the second pass, and for later choices; with
-    ``refresh=float("inf")`` the structure is chosen once, at the first answer, and no rows are kept from then on.
+    Of the columns that tell more about the class, each column gets those as parents that tell most about it given the
+    class. The larger k, the more rows it needs; 2 is good from some ten thousand rows on. Learning goes over the rows
+    twice: it counts pairs to choose parents, then each column with its parents. Therefore the rows are kept, as codes;
+    with ``refresh=float("inf")`` parents are chosen once, for the first answer, and no rows are kept from then on.
 
     Parameters
     ----------
     k : int, default=2
         Most parents beside the class; 0 is naive Bayes.
     threshold : float, default=0.0
-        Take only parents with more than this conditional information; 0 takes them all.
+        Only columns that tell more than this about a column given the class, in nats, become its parents; 0 takes k of
+        them where there are as many.
     smoothing : float, Estimate, "learned" or None, default="learned"
-        Families fall back to fewer parents, as much as left-out rows ask for. None is ``BackOff(1)``, one for all.
+        "learned": where a combination of values of the parents is rare, probabilities lean on those with fewer parents,
+        as much as makes left-out rows most probable. None is ``BackOff(1)``, the same for all columns. Or another
+        estimate, or a number that is added to every count.
 
     Attributes
     ----------
@@ -43,7 +47,7 @@ class KDB(CountsClassifier):
 
     Notes
     -----
-    Sahami (1996). A missing parent at prediction leaves the parents before it in that order.
+    Sahami (1996). Where a parent is missing in a row to answer, only the parents before it are used.
 
     Examples
     --------

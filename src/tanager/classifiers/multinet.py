@@ -11,7 +11,7 @@ import numpy as np
 from tanager.classifiers.general_network import blanket_form
 from tanager.counts.estimates import Estimate
 from tanager.counts.sample import Sample
-from tanager.encoding.typing import Columns
+from tanager.encoding.typing import Columns, Label
 from tanager.errors import OptionError, nearest
 from tanager.learning.network_learner import Found, Kept, NetworkLearner, by_information, places
 from tanager.networks.network import Network
@@ -72,7 +72,7 @@ class MultiNet(NetworkLearner):
     array(['stay'], dtype='<U4')
     """
 
-    thresholds: Mapping[Any, float] | str | None = None
+    thresholds: Mapping[Label, float] | str | None = None
     features: Columns | str | None = None
 
     fewest_rows: ClassVar[int] = 10  # a class with fewer has no arcs
@@ -99,7 +99,7 @@ class MultiNet(NetworkLearner):
                 raise OptionError(f"thresholds: {label!r} is none of the classes.{nearest(label, classes)}")
         super().check_learned()
 
-    def _own_thresholds(self) -> Mapping[Any, float]:
+    def _own_thresholds(self) -> Mapping[Label, float]:
         """The thresholds that were given for single classes."""
         return self.thresholds if isinstance(self.thresholds, Mapping) else {}
 
@@ -141,7 +141,7 @@ class MultiNet(NetworkLearner):
         return tuple(found)
 
     @property
-    def networks_(self) -> dict[Any, Network]:
+    def networks_(self) -> dict[Label, Network]:
         """The network among the columns of every class, with tables."""
         form = self.structure_
         assert isinstance(form, ProductOfSums)
@@ -166,7 +166,7 @@ class MultiNet(NetworkLearner):
         return tuple(self.counts_.schema.names[i] for i in sorted(set(form.child)))
 
     @property
-    def learned_(self) -> dict[Any, LearnedNetwork]:
+    def learned_(self) -> dict[Label, LearnedNetwork]:
         """How the network of every class came about."""
         return dict(zip(self.classes_.tolist(), self.all_learned(), strict=False))
 

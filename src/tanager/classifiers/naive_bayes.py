@@ -26,7 +26,7 @@ from tanager.scoring.view import View
 class NaiveBayes(CountsClassifier):
     """Naive Bayes: every column depends on the class alone. Categorical, Gaussian or mixed.
 
-    The cheapest view on the counts and the yardstick for the others. Good from the first rows on; overconfident when
+    The cheapest classifier here and the yardstick for the others. Good from the first rows on; too sure of itself where
     columns repeat each other (then see TAN or AODE).
 
     Parameters
@@ -34,10 +34,12 @@ class NaiveBayes(CountsClassifier):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution per class instead of bins; True takes all of them.
     subsumption : float or None, default=None
-        NBsr: leave out, row by row, values that only repeat another value of the row, among values seen more often than
-        this (50 is customary). Needs pair counts.
+        Leave out, row by row, values that only repeat another value of the row, as "pregnant" has "female" with it
+        (NBsr). A value counts as a repetition if all rows with the other value had it, and these were more than this
+        many; 50 is customary. Pairs of columns are then counted, as for AODE. None leaves nothing out.
     subsumption_gaps : {"skip", "differ"}, default="skip"
-        What learned rows say that lack one of two values: nothing, or that the two do not always come together.
+        What rows say in which one of two values is missing: nothing ("skip"), or that the two do not always come
+        together ("differ").
 
     Attributes
     ----------

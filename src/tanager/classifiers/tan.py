@@ -106,24 +106,26 @@ class AugmentedNaiveBayes(CountsClassifier):
 class TAN(AugmentedNaiveBayes):
     """Tree-augmented naive Bayes: every column depends on the class and on one other column.
 
-    The tree is the one of largest likelihood, by conditional mutual information, or that of another score. Choose it
-    when pairs of columns depend on each other given the class and rows are plenty; with few rows see FAN, which drops
-    useless edges.
+    These other columns form a tree: the one under which the rows are most probable, or which is best by another
+    ``criterion``. Choose it where pairs of columns depend on each other given the class and there are many rows; with
+    few rows see FAN, which leaves out edges that are not worth it.
 
     Parameters
     ----------
     root : str, int or None, default=None
         The column the tree hangs from; by default the one that tells most about the class.
     criterion : {"likelihood", "aic", "bic", "bdeu", "jeffreys"}, default="likelihood"
-        What edges are chosen for: the tree has the largest sum of these. "jeffreys" is the Bayesian score with half a
-        count in every cell, which differs between the two directions of an edge: the tree grows from its best pair and
-        is hung up as it grows, unless ``root`` is given (the default of TAN in Weka).
+        By what edges are chosen: the tree has the largest sum of it. "likelihood" is the information of two columns
+        about each other given the class. "jeffreys" is the Bayesian score with half a count in every cell, which
+        differs between the two directions of an edge: the tree grows from its best pair, and directions follow from how
+        it grows, unless ``root`` is given. This is the default of TAN in Weka.
     missing : {"drop", "marginal", "mode"}, default="drop"
-        At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
-        the most frequent value in, when learning, too.
+        What happens where the parent of a column is missing in a row to answer. "drop": the column is answered by
+        P(column | class), without its parent. "marginal": all values of the parent are summed over, which is exact.
+        "mode": its most frequent value is filled in, in learning as well.
     gaussian : bool or list of columns, default=False
-        Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
-        parents they are cut into bins, by which arcs are chosen, too.
+        Columns of numbers to describe by a normal distribution given the class and their parent; True takes all of
+        them. As parents they are cut into bins, and edges are chosen by these bins as well.
 
     Attributes
     ----------
@@ -185,11 +187,12 @@ class FAN(AugmentedNaiveBayes):
         What an edge must gain: penalised likelihood, a significant G² test, or the BDeu or K2 score. K2 differs between
         the two directions of an edge: both are tried, and the arc that gains most is taken.
     missing : {"drop", "marginal", "mode"}, default="drop"
-        At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
-        the most frequent value in, when learning, too.
+        What happens where the parent of a column is missing in a row to answer. "drop": the column is answered by
+        P(column | class), without its parent. "marginal": all values of the parent are summed over, which is exact.
+        "mode": its most frequent value is filled in, in learning as well.
     gaussian : bool or list of columns, default=False
-        Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
-        parents they are cut into bins, by which arcs are chosen, too.
+        Columns of numbers to describe by a normal distribution given the class and their parent; True takes all of
+        them. As parents they are cut into bins, and edges are chosen by these bins as well.
 
     Examples
     --------

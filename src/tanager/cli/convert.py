@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -90,7 +91,7 @@ def _write_elsewhere(screen: Screen, source: str, output: str, dialect: str, tab
 
     if extension(source) in NETWORKS:
         raise OptionError(
-            f"{source} is a network and not a model. Fit one: tanager fit --model network --network {source}"
+            f"{source} is a network and not a model. Fit one: tanager fit --model network --network {quote(source)}"
         )
     with screen.waiting("writing"):
         model = load_model(source)

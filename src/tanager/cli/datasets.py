@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import click
 
 from tanager.cli.options import examples, json_option
@@ -58,5 +60,5 @@ def _write(name: str, output: str, test: bool, folder: str | None, as_json: bool
     what = f"{counted(rows.num_rows, 'row')}, {counted(rows.num_columns - 1, 'column')} and the class"
     screen.say(f"{name}: {what} written to {output}")
     if not test:
-        screen.say(f"Next: tanager fit {output}")
+        screen.say(f"Next: tanager fit {quote(output)}")
     screen.document({"name": name, "output": output, "rows": rows.num_rows, "columns": rows.column_names})

@@ -10,7 +10,7 @@ from tanager.cli.explained_rows import explain_many, is_picture
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import check_output
 from tanager.cli.reading import check_inputs, load_model
-from tanager.cli.rows_to_explain import Places, note_unknown_columns, row_from_json, rows_of_file
+from tanager.cli.rows_to_explain import Places, is_data_file, note_unknown_columns, row_from_json, rows_of_file
 from tanager.cli.screen import Screen, listed, table
 from tanager.errors import OptionError, nearest
 
@@ -82,14 +82,16 @@ def command(
 ) -> None:
     """Explain predictions of MODEL: the contribution of every column to the log-odds.
 
-    ROW is JSON ({"column": value, ...}), the path of a JSON file, or - for stdin. Columns left out are missing. Or
-    explain rows of a data file with --data, all of them or those of --rows. A picture (.png, .svg, .pdf) shows one row
-    as bars, and several as a strip for each column.
+    ROW is JSON ({"column": value, ...}), the path of a JSON file, or - for stdin. Columns left out are missing. Or it
+    is a data file, as with --data: all its rows are explained, or those of --rows. A picture (.png, .svg, .pdf) shows
+    one row as bars, and several as a strip for each column.
     """
     screen = Screen(as_json=as_json, data_on_stdout=output == "-" and not as_json)
     context = click.get_current_context()
+    if row is not None and data is None and is_data_file(row):
+        row, data = None, row
     if (row is None) == (data is None) or (data is None and places is not None):
-        raise click.UsageError("Give a row as JSON, or --data FILE and, for some rows, --rows.", context)
+        raise click.UsageError("Give a row as JSON, or a data file and, for some rows of it, --rows.", context)
     if contrast and (answer or against):
         raise click.UsageError("--contrast names both classes; leave --answer and --against out.", context)
     if (wanted or fixed or costs) and not what_if:

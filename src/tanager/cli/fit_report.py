@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from shlex import quote
 from typing import Any
 
 from tanager.cli.model_state import class_information, used_columns
@@ -130,4 +131,5 @@ def print_next_steps(screen: Screen, report: dict[str, Any]) -> None:
     """Where the model is, and commands that use it."""
     size = file_size(os.path.getsize(report["output"]))
     screen.say(f"\nWritten to {report['output']} ({size}). Next:")
-    screen.say(f"  tanager show {report['output']}\n  tanager predict {report['output']} NEW.csv")
+    path = quote(report["output"])
+    screen.say(f"  tanager show {path}\n  tanager predict {path} NEW.csv")

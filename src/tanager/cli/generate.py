@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any, NamedTuple
 
 import click
@@ -234,7 +235,7 @@ def _print_summary(screen: Screen, stream: Any, rows: int, output: str, accuracy
     if accuracy is not None:
         screen.say(f"accuracy of the Bayes-optimal classifier: {accuracy:.4f}")
     if output != "-":
-        screen.say(f"Written to {output}. Next: tanager fit {output}")
+        screen.say(f"Written to {output}. Next: tanager fit {quote(output)}")
     screen.document(
         {
             "model": stream.source.text,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import click
@@ -56,4 +57,6 @@ def _add(merged: Any, other: Any, first: str, path: str) -> None:
     try:
         merged.merge(other)
     except SchemaMismatch as error:
-        raise SchemaMismatch(f"{error} That is: tanager fit ... -o {path} --schema-from {first}") from None
+        raise SchemaMismatch(
+            f"{error} That is: tanager fit ... -o {quote(path)} --schema-from {quote(first)}"
+        ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tanager.cli.model_state import has_fuzzy_rules
@@ -49,10 +50,10 @@ def single_network(what: Any, path: str, label: str | None = None) -> Any:
             raise OptionError(f"{path} has a network for every class.{hint}")
         return networks[label]
     if has_fuzzy_rules(what):
-        raise OptionError(f"{_type_name(what)} in {path} has rules, not a network. See: tanager rules {path}")
+        raise OptionError(f"{_type_name(what)} in {path} has rules, not a network. See: tanager rules {quote(path)}")
     if hasattr(type(what), "tree_"):
         raise OptionError(
-            f"{_type_name(what)} in {path} is a tree of classifiers. Draw it with: tanager show {path} -o"
+            f"{_type_name(what)} in {path} is a tree of classifiers. Draw it with: tanager show {quote(path)} -o"
         )
     if label is not None:
         raise OptionError(f"--class is for models with a network for every class; {path} contains {_type_name(what)}.")

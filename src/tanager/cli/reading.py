@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from shlex import quote
 from typing import Any
 
 from tanager.cli.screen import listed
@@ -50,7 +51,7 @@ def load_model(path: str) -> Any:
 
     model = load(path)
     if not hasattr(model, "classes_"):
-        raise DataError(f"the model in {path!r} is not trained. Train one with: tanager fit DATA -o {path}")
+        raise DataError(f"the model in {path!r} is not trained. Train one with: tanager fit DATA -o {quote(path)}")
     model.check_fitted()  # counts the rows of a warm-up
     return model
 

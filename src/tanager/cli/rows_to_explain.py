@@ -71,6 +71,11 @@ def rows_of_file(model: Any, data: str, places: Places | None, reading: dict[str
     return numbers, pa.concat_tables(chunks, promote_options="permissive")
 
 
+def is_data_file(text: str) -> bool:
+    """Whether this is the path of a file that holds a table, and not a row as JSON."""
+    return not text.lstrip().startswith(("{", "[")) and Path(text).suffix != ".json" and Path(text).is_file()
+
+
 def row_from_json(text: str) -> dict[str, Any]:
     """A row from JSON: inline, in a file, or on stdin."""
     place = "the row"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import click
@@ -86,7 +87,7 @@ def _check_has_rules(learned: Any, path: str) -> None:
     if not has_fuzzy_rules(learned):
         raise OptionError(
             f"{path} contains {type(learned).__name__}, which has no rules. Fit a model that has: tanager fit DATA "
-            f"--model evolving. To see what this one has learned: tanager show {path}"
+            f"--model evolving. To see what this one has learned: tanager show {quote(path)}"
         )
 
 

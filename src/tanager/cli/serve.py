@@ -21,6 +21,7 @@ from tanager.errors import OptionError
 if TYPE_CHECKING:  # these need the extra `serve`
     from ssl import SSLContext
 
+    from tanager.encoding.schema import Column
     from tanager.service.app import Service
     from tanager.service.models import ModelStore, ServedModel
 
@@ -281,13 +282,20 @@ def _announce(screen: Screen, service: Service, listening: socket.socket, second
     screen.say(f"  {curl_line(service, url)}")
 
 
+def _example(column: Column) -> object:
+    """A cell that the column may have."""
+    if column.part == "date":
+        return column.shown_cut(0) if column.cuts else "2024-01-01"
+    return (*column.values, *(float(f"{cut:g}") for cut in column.cuts), 0)[0]
+
+
 def curl_line(service: Service, url: str) -> str:
     """A shell command that requests one prediction."""
     import json
 
     served = next(iter(service.served.values()))
-    schema = served.model.encoder_.schema.columns[:2] if hasattr(served.model, "encoder_") else ()
-    row = {column.name: (*column.values, *(float(f"{cut:g}") for cut in column.cuts), 0)[0] for column in schema}
+    schema = served.model.encoder_.schema.columns if hasattr(served.model, "encoder_") else ()
+    row = {column.name: _example(column) for column in [own for own in schema if not own.source][:2]}
     path = "predict" if len(service.served) == 1 else f"models/{served.name}/predict"
     token = ' -H "Authorization: Bearer $TANAGER_TOKEN"' if service.access.token else ""
     body = json.dumps({"row": row}).replace("'", "'\\''")

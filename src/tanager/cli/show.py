@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 from typing import Any
 
 import click
@@ -70,7 +71,7 @@ def command(
         other = None if compare_to is None else load_network_or_model(compare_to)
         for path, given in ((model, what), (compare_to, other)):
             if other is not None and hasattr(given, "rules"):
-                raise OptionError(f"{path} has rules, not a network to compare. See: tanager rules {path}")
+                raise OptionError(f"{path} has rules, not a network to compare. See: tanager rules {quote(str(path))}")
             if other is not None and hasattr(type(given), "tree_"):
                 raise OptionError(f"{path} has a tree of classifiers, not a network to compare.")
         is_network = isinstance(what, Network)

@@ -73,7 +73,10 @@ def _whole(cells: np.ndarray) -> bool:
 
 
 class JointCounts:
-    """Joint counts of columns and class.
+    """How often values of columns and classes came together: what all classifiers learn from.
+
+    Counts can be added (``merge``), taken apart (``subtract``) and made to fade (``decay``), so that rows can be
+    learned in parts, on many machines, and unlearned. A fitted model has them as ``counts_``.
 
     Parameters
     ----------
@@ -82,18 +85,18 @@ class JointCounts:
     classes : sequence
         The class labels, in the order of their codes.
     order : {1, 2, 3}
-        How many columns are counted together with the class: single columns, all pairs, or all triples as well.
+        How many columns are counted together with the class: 1 counts each column, 2 all pairs as well, 3 all triples.
     anchors : sequence of int
-        Count all triples that contain one of these columns (order 2 plus what SPC needs).
+        Positions of columns; with ``order=2`` all triples with one of them are counted as well.
     families : sequence of tuples of int
-        Further sets of columns to count together: parents, then the child.
+        Further columns that are counted together, by position: the parents, then the child.
     sparse : sequence of tuples of int
-        Those of the families that keep only combinations of values of their parents that occur. Their memory grows
-        with the rows, and not with the product of the numbers of values.
+        Those of the families for which only combinations of values that occur take memory, instead of all.
     max_memory : int, str or None
-        Refuse, before allocating, what would need more.
+        The most that the counts may take, in bytes or as text such as "500 MB". Where they would need more, an error
+        says so before they are made. None: no limit.
     spare : int
-        Slots kept free per column; one is needed to answer for unseen values.
+        Room for so many further values of each column; 1 is needed to answer for values never seen.
 
     Examples
     --------

@@ -45,14 +45,16 @@ Result = TypeVar("Result")
 class Encoder(TableTransformer):
     """Turns any table into small integer codes, and remembers how.
 
-    Codes are uint8, or uint16 when a column needs it; the largest value of the type means missing. Which columns
-    count as what is written in `tanager.encoding.kinds` and printed with the schema. Values get codes in order of
-    first appearance, so that chunks and the whole give the same codes.
+    A code stands for a value of a column, or for a bin of its numbers. Codes are of the type uint8, or uint16 where a
+    column has many values; the largest number of the type means missing. What each column was taken for, and why, is
+    printed with ``encoder.schema``. Values get codes in the order in which they first appear, so that a table in chunks
+    gets the same codes as the whole. Classifiers have an encoder of their own (``encoder_``); by itself it serves other
+    estimators, in a Pipeline.
 
     Parameters
     ----------
     bins
-        By class entropy needs labels. None: as ``default_bins`` says.
+        "mdl", "refined" and "stream" need labels. Here None means ``default_bins``.
 
     Attributes
     ----------

@@ -274,7 +274,9 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, in order. Learned by an ``Encoder``, or written down and given to one.
+    """What is known about the columns of a table: their order, kinds, values and cut points, and which are left out.
+
+    Learned by an ``Encoder`` or a classifier (``schema_``), or written down and given to one as ``schema=``.
 
     Parameters
     ----------

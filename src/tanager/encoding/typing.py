@@ -36,6 +36,16 @@ class AsArray(Protocol):
         """The data as an array."""
 
 
+class Estimator(Protocol):
+    """A classifier of tanager or of scikit-learn: what learns rows and answers others."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn from rows and their classes."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of every class for every row."""
+
+
 Row: TypeAlias = Mapping[str, Any]
 ColumnLike: TypeAlias = np.ndarray | AsArray | ArrowStream | ArrowArray | Sequence[Any] | range
 TableLike: TypeAlias = (

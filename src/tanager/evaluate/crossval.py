@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager.counts.block import Block
+from tanager.encoding.typing import Estimator, LabelsLike, TableLike
 from tanager.errors import Interrupted, OptionError
 from tanager.estimator import clone
 from tanager.evaluate.checkpoint import Checkpoint
@@ -34,15 +36,15 @@ _WAY_OUT = 'Compare with folds that follow the rows (fold_order="forward"; --fol
 
 
 def cross_validate(
-    models: Mapping[str, Any],
-    X: Any,
-    y: Any,
+    models: Mapping[str, Estimator],
+    X: TableLike,
+    y: LabelsLike,
     *,
     folds: int = 10,
     fold_order: str = "random",
     repeats: int = 1,
     seed: int = 1,
-    costs: Any = None,
+    costs: ArrayLike | None = None,
     name: str = "data",
     n_jobs: int = -1,
     progress: Progress | bool | None = None,
@@ -129,14 +131,14 @@ def cross_validate(
 
 
 def cross_validate_all(
-    models: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]],
+    models: Mapping[str, Estimator] | Callable[[Any], Mapping[str, Estimator]],
     datasets: Mapping[str, Any],
     *,
     folds: int = 10,
     fold_order: str = "random",
     repeats: int = 1,
     seed: int = 1,
-    costs: Any = None,
+    costs: ArrayLike | None = None,
     n_jobs: int = -1,
     progress: Progress | bool | None = None,
     resume: str | Path | None = None,
@@ -159,14 +161,14 @@ def cross_validate_all(
 
 
 def holdout(
-    models: Mapping[str, Any],
-    X: Any,
-    y: Any,
+    models: Mapping[str, Estimator],
+    X: TableLike,
+    y: LabelsLike,
     *,
     share: float = 0.3,
     repeats: int = 1,
     seed: int = 1,
-    costs: Any = None,
+    costs: ArrayLike | None = None,
     name: str = "data",
     n_jobs: int = -1,
     progress: Progress | bool | None = None,
@@ -232,7 +234,13 @@ def _check_repeats(repeats: object) -> None:
 
 
 def leave_one_out(
-    models: Mapping[str, CountsClassifier], X: Any, y: Any, *, name: str = "data", parts: int = 1, timing: bool = False
+    models: Mapping[str, CountsClassifier],
+    X: TableLike,
+    y: LabelsLike,
+    *,
+    name: str = "data",
+    parts: int = 1,
+    timing: bool = False,
 ) -> Results:
     """Every row is predicted as if it alone had not been learned: exact, and as fast as one pass of prediction.
 

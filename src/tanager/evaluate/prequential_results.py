@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,12 @@ from tanager.evaluate.baselines import NO_CHANGE, kappa_temporal
 from tanager.evaluate.display import prequential_html
 from tanager.evaluate.stream_measures import MEASURES, SPANS, Report, named
 from tanager.evaluate.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from tanager.encoding.typing import Label
 
 
 class PrequentialResults:
@@ -146,7 +152,7 @@ class PrequentialResults:
         """All curves as comma-separated text; also written where a path is given."""
         return self.to_table().to_csv(path)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """All curves as a pandas data frame."""
         return self.to_table().to_pandas()
 
@@ -156,9 +162,9 @@ class PrequentialResults:
         measure: str = "accuracy",
         over: str = "window",
         *,
-        label: Any = None,
+        label: Label | None = None,
         title: str | None = None,
-    ) -> Any:
+    ) -> Figure:
         """A curve per model, with dashed lines where the stream changes and ticks where a model detected something.
 
         The accuracy of baselines, which look at labels alone, is drawn as well. ``measure`` and ``over`` as in

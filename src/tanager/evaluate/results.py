@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from tanager.evaluate.display import results_html
 from tanager.evaluate.recommend import Recommendation, over_many, over_one
 from tanager.evaluate.significance import corrected_t
 from tanager.evaluate.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 PLACE = ("dataset", "classifier", "repeat", "fold")
 SIZES = ("n_train", "n_test")
@@ -128,7 +132,7 @@ class Results:
         rows = [[record.get(name) for name in names] for record in self.records]
         return Table(names, rows, SECONDS, note="\n".join(self.notes))
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """One line per fold, as a pandas data frame."""
         return self.to_table().to_pandas()
 
@@ -273,7 +277,7 @@ class Results:
         kind: str | None = None,
         measure: str = "error",
         title: str | None = None,
-    ) -> Any:
+    ) -> Figure:
         """Draw the picture that suits these results.
 
         One data set: ``"comparison"``, accuracy with 95 % intervals (corrected as in ``corrected_t``) and log loss. Two

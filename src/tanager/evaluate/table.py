@@ -8,10 +8,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tanager.display import aligned, table
 from tanager.errors import DataError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_LINES = 60  # of a table of results in a notebook
 
@@ -85,7 +88,7 @@ class Table:
         """One dict per row."""
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """A pandas data frame."""
         import pandas as pd
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,13 @@ from tanager.export.onnx_columns import Cells
 from tanager.learning.classifier import Classifier
 from tanager.scoring.decision import TIE
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9  # read by onnxruntime 1.14 and later
 
 
-def to_onnx(model: Classifier, *, inputs: str = "auto") -> Any:
+def to_onnx(model: Classifier, *, inputs: str = "auto") -> ModelProto:
     """A fitted classifier as an ONNX model, which answers raw rows as ``predict`` and ``predict_proba`` do.
 
     Text, numbers, gaps and new values go in as they are: cut points, vocabularies and tables are in the graph, in

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Self, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -45,6 +45,9 @@ MOST_CELLS = 7.5e7  # of the first rows that are counted for pairs of super-pare
 FEWEST_PAIRS, MOST_PAIRS = 16, 256
 
 
+SuperParents: TypeAlias = str | tuple[str, ...]  # the name of a column, or two of them
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class AnytimeClassifier(CountsClassifier):
     """What the anytime estimators share.
@@ -52,32 +55,35 @@ class AnytimeClassifier(CountsClassifier):
     Parameters
     ----------
     member_order : {"cv", "mi", "random", "given"} or list, default="cv"
-        Which super-parents come first: those with the fewest errors on left-out rows, those that tell most about the
-        class, any (see ``random_state``), as in the table, or as listed.
+        Which super-parents come first: those with the fewest errors on left-out rows ("cv"), those that tell most about
+        the class ("mi"), as drawn by ``random_state``, as in the table, or as listed.
     mix : {"joint", "posterior", "replace"}, default="joint"
-        How naive Bayes and the members so far become one answer: the mean of joint probabilities, the mean of
-        posteriors (no member can dominate the others by its scale), or the mean of members alone once there is one.
+        How naive Bayes and the members so far become one answer. "joint": the mean of P(class, row). "posterior": the
+        mean of P(class | row), in which no member outweighs others because the row is more probable to it. "replace":
+        the mean of P(class, row) over the members alone, as soon as there is one.
     stop : {"loo", "all", "margin", "budget"}, default="loo"
-        When a row has had enough: after as many members as make the fewest errors on left-out rows; after all; when one
-        class has led by ``odds`` for two steps; or when ``budget`` or ``members`` are used up. A budget given with a
-        question holds beside each of them.
+        When a row is done. "loo": after as many members as make the fewest errors on left-out rows. "all": after all.
+        "margin": when one class has led by ``odds`` for two members in a row. "budget": when ``budget`` or ``members``
+        are used up. A budget given to ``predict`` or ``predict_proba`` ends the work in any case.
     odds : float, default=100.0
-        For ``stop="margin"``.
+        With ``stop="margin"``: by what factor the first class must be more probable than the second.
     weights : {"mi", "loo"} or None, default=None
-        Members weigh the same, or by what they tell about the class, or so that left-out rows are most probable.
+        How much each member counts: all the same (None), by what it tells about the class ("mi"), or so that the
+        classes of left-out rows are most probable ("loo").
     budget : float, default=None
-        For ``stop="budget"``: seconds for a question that names none.
+        With ``stop="budget"``: seconds for each call of ``predict`` or ``predict_proba`` that is given no budget.
     members : int, default=None
-        For ``stop="budget"``: super-parents for each row of a question that names none.
+        With ``stop="budget"``: super-parents for each row, in calls that are given no number of members.
     validation_rows : int, default=None
-        At most so many rows, spread over the table, are left out and answered to validate members. None: 100,000, and
-        no more than 5e8 / (members columns classes), but at least 500.
+        At most so many rows, spread over the table, are left out one by one to see how good each member is. None: as
+        many as take a bounded amount of work, 5e8 / (members columns classes), but from 500 to 100,000.
     random_state : int or RandomState, default=None
-        For ``member_order="random"``.
+        The seed of ``member_order="random"``.
     max_memory : int, str or None, default="2 GB"
-        As many members are kept as fit, those first that tell most about the class, with a warning. When values or
-        classes come later, those that make the most errors on left-out rows are dropped first. With more than 100
-        columns AnytimeA2DE keeps 16 to 256 pairs in any case, 7.5e7 / (rows columns) by the rows that come first.
+        The most that counts may take, in bytes or as text such as "500 MB". Where not all members fit, those are kept
+        that tell most about the class, and a warning says so. Where values or classes come later, members that make the
+        most errors on left-out rows are dropped first. With more than 100 columns AnytimeA2DE keeps 16 to 256 pairs
+        whatever the memory: 7.5e7 / (rows columns) of them, by the rows that come first.
     """
 
     default_bins = "refined"
@@ -364,7 +370,7 @@ class AnytimeClassifier(CountsClassifier):
         return self
 
     def improve(self, seconds: float | None = None) -> bool:
-        """Spend some time on the order of the members, their weights and the stopping point; for idle periods.
+        """Spend idle time on finding out which members are best, what they weigh and how many are enough.
 
         The model can be used at any time before and after. Returns whether there is more to do. Once this was called,
         or ``fit`` was given a budget, rows that are learned later wait for it, too: answers do not.
@@ -599,7 +605,7 @@ class AnytimeClassifier(CountsClassifier):
 
     @property
     def members_used_(self) -> np.ndarray:
-        """Super-parents that took part for each row of the last question; 0 is naive Bayes alone."""
+        """How many super-parents took part, for each row that was last asked for; 0 is naive Bayes alone."""
         if not self.__dict__.get("_last_members"):
             raise AttributeError("members_used_ is there once predict or predict_proba was asked.")
         return self._last_members[0]
@@ -610,36 +616,36 @@ class AnytimeClassifier(CountsClassifier):
         assert isinstance(form, StagedSum)
         return form
 
-    def _name(self, member: ParentSet) -> Any:
+    def _name(self, member: ParentSet) -> SuperParents:
         """The name of a super-parent; of two of them, a pair."""
         names = self.counts_.schema.names
         return names[member[0]] if len(member) == 1 else tuple(names[i] for i in member)
 
     @property
-    def members_(self) -> list[Any]:
+    def members_(self) -> list[SuperParents]:
         """The super-parents that there is memory for, as they come in the table; pairs of them where there are two."""
         self.check_fitted()
         return [self._name(member) for member in self.kept_members]
 
     @property
-    def order_(self) -> list[Any]:
-        """The super-parents, first come first; pairs of them where there are two."""
+    def order_(self) -> list[SuperParents]:
+        """The super-parents in the order in which they answer; of AnytimeA2DE pairs of them."""
         return [self._name(member) for member in self._staged_sum.members]
 
     @property
     def n_members_(self) -> int:
-        """After how many members a row has enough; all of them but for ``stop="loo"``."""
+        """How many members answer a row: all of them, or with ``stop="loo"`` as many as err least."""
         form = self._staged_sum
         return len(form.members) if form.limit < 0 else form.limit
 
     @property
-    def super_parent_(self) -> Any:
+    def super_parent_(self) -> SuperParents:
         """The member that makes the fewest errors alone on left-out rows."""
         scores = self._known_scores()
         return self._name(scores.members[scores.ranking()[0]])
 
     @property
-    def member_errors_(self) -> dict[Any, float]:
+    def member_errors_(self) -> dict[SuperParents | None, float]:
         """Share of left-out rows that each super-parent alone gets wrong; None stands for naive Bayes."""
         scores = self._known_scores()
         names = [None, *(self._name(member) for member in scores.members)]

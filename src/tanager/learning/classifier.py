@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,7 @@ from tanager.encoding.validation import (
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, counted_from, warn_user
 from tanager.estimator import Estimator, shows_text
+from tanager.labelled import LabelledTable
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.display import model_html
 from tanager.learning.labelled_answers import labelled_answers
@@ -40,6 +41,10 @@ from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp, warn_of_useless
 from tanager.scoring.decision import check_costs, decide
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
@@ -447,7 +452,7 @@ class Classifier(TakesTurns, Estimator):
         self.classes_ = everything
 
     @property
-    def class_codes(self) -> dict[Any, int]:
+    def class_codes(self) -> dict[Label, int]:
         """Label to class code; made again when classes have come."""
         cached: tuple[np.ndarray, dict[Any, int]] | None = self.__dict__.get("_codes_of_classes")
         if cached is None or cached[0] is not self.classes_:
@@ -455,7 +460,7 @@ class Classifier(TakesTurns, Estimator):
             cached = self._codes_of_classes = (self.classes_, codes)
         return cached[1]
 
-    def code_of(self, label: Any) -> int | None:
+    def code_of(self, label: Label) -> int | None:
         """The code of a label; None where it is none of the classes."""
         try:
             return self.class_codes.get(label)
@@ -614,7 +619,7 @@ class Classifier(TakesTurns, Estimator):
         """A word about values that training never had, once for each column."""
         self.encoder_.unseen_values.tell(getattr(self, "unseen", "ignore"))
 
-    def probabilities(self, X: TableLike, **options: Any) -> Any:
+    def probabilities(self, X: TableLike, **options: Any) -> pd.DataFrame | pl.DataFrame | LabelledTable:
         """``predict_proba`` with labels: a column for each class, and the rows of X.
 
         Parameters

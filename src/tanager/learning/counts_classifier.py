@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,6 +80,9 @@ from tanager.scoring.gaussian import Gaussian
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -335,17 +338,17 @@ class CountsClassifier(Classifier):
 
     @property
     def counts_(self) -> JointCounts:
-        """The joint counts: all that was learned about columns with codes; merge, save or look at them."""
+        """How often values and classes came together: all that was learned, to look at, to merge or to save."""
         return self._learned.counts
 
     @property
     def class_count_(self) -> np.ndarray:
-        """How much the rows of each class weigh; the heavier class wins a tie."""
+        """The weight of the rows of each class; of two classes that are as probable, the heavier one is predicted."""
         return self.counts_.class_counts
 
     @property
     def structure_(self) -> Form:
-        """The learned structure: which parent sets each column has, and how they are combined."""
+        """The learned structure: the parents of each column, or sets of them, and how these become one answer."""
         self.check_fitted()
         return self._answers(fresh=True).view.form
 
@@ -358,7 +361,7 @@ class CountsClassifier(Classifier):
 
     @property
     def view_(self) -> View:
-        """The structure bound to the counts, before options lay anything around it."""
+        """What makes probabilities of counts by the structure; without calibration and the like. For developers."""
         self.check_fitted()
         return self._answers(fresh=True).view
 
@@ -380,19 +383,19 @@ class CountsClassifier(Classifier):
 
     @property
     def structure_changes_(self) -> list[StructureChange]:
-        """The changes of structure along a stream that ``refresh=Hoeffding()`` or a contest brought, and why."""
+        """When the structure changed along a stream and why, with ``refresh=Hoeffding()`` or where columns compete."""
         of = self._answering.standing if self._contest is None else self._contest
         return [] if of is None else list(of.changes)
 
     @property
     def n_structures_kept_(self) -> int:
-        """How often ``refresh=Hoeffding()`` kept a structure where without it another one would have been taken."""
+        """How often ``refresh=Hoeffding()`` kept the structure, though another one looked better by chance."""
         standing = self._answering.standing
         return 0 if standing is None else standing.n_kept
 
     @property
     def scorer_(self) -> Scorer:
-        """What answers: the structure bound to the counts, and what options lay around it."""
+        """What answers rows: ``view_``, and what options such as ``calibrate`` add to it. For developers."""
         self.check_fitted()
         return self._calibrated(fresh=True)
 
@@ -1112,7 +1115,7 @@ class CountsClassifier(Classifier):
         """
         return explain(self, X, answer, against, contrast)
 
-    def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
+    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
         """``explain`` for a table of any number of rows, one among them.
 
         Parameters
@@ -1371,7 +1374,7 @@ class CountsClassifier(Classifier):
 
     # --- pictures and files -------------------------------------------------------------------------------------
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the network behind this model; see ``tanager.plot_network``.
 
         Parameters
@@ -1386,7 +1389,8 @@ class CountsClassifier(Classifier):
         Figure
             Of Matplotlib.
         """
-        return public("plot_network")(self, path, **options)
+        figure: Figure = public("plot_network")(self, path, **options)
+        return figure
 
     def widget(self, **options: Any) -> Any:
         """Look at its network in a notebook, and edit a copy of it; see ``tanager.network_widget``.

@@ -4,12 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, overload
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, overload
 
 import numpy as np
 
+from tanager.encoding.typing import Label
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class ExplainedCell(TypedDict):
+    """What one column adds to the log-odds of the answer of a row."""
+
+    column: str
+    value: Any
+    log_odds: float
+
+
+class ExplainedRow(TypedDict):
+    """The explanation of one row as plain data; columns come with the largest effect first."""
+
+    answer: Label
+    against: Label
+    probability: float
+    log_odds: float
+    prior: float
+    columns: list[ExplainedCell]
 
 
 class RowSource(Protocol):
@@ -70,7 +95,7 @@ class Explanations(Sequence[Explanation]):
     """
 
     columns: tuple[str, ...]
-    classes: tuple[Any, ...]
+    classes: tuple[Label, ...]
     contributions: np.ndarray
     prior: np.ndarray
     log_odds: np.ndarray
@@ -141,7 +166,7 @@ class Explanations(Sequence[Explanation]):
             )
         ]
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
+    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw them; see ``tanager.plot_explanation``.
 
         Parameters
@@ -156,7 +181,8 @@ class Explanations(Sequence[Explanation]):
         matplotlib.figure.Figure
             The figure.
         """
-        return public("plot_explanation")(self, path, **options)
+        figure: Figure = public("plot_explanation")(self, path, **options)
+        return figure
 
     @property
     def _place(self) -> np.ndarray:
@@ -164,7 +190,7 @@ class Explanations(Sequence[Explanation]):
         places = {label: c for c, label in enumerate(self.classes)}
         return np.array([places[label] for label in self.answer.tolist()], dtype=np.intp)
 
-    def to_frame(self, *, long: bool = False) -> Any:
+    def to_frame(self, *, long: bool = False) -> pd.DataFrame:
         """The explanations as a pandas DataFrame.
 
         Parameters
@@ -199,7 +225,7 @@ class Explanations(Sequence[Explanation]):
             for i, name in enumerate(self.columns)
         }
 
-    def to_dicts(self) -> list[dict[str, Any]]:
+    def to_dicts(self) -> list[ExplainedRow]:
         """Plain data, ready for JSON.
 
         Returns
@@ -217,8 +243,8 @@ class Explanations(Sequence[Explanation]):
             cells = self.source.cells(int(self.numbers[r]))
             order = np.argsort(-np.abs(values), kind="stable").tolist()
             parts = [(self.columns[i], float(values[i])) for i in order if values[i] or cells[self.columns[i]] != "?"]
-            said = [{"column": name, "value": cells[name], "log_odds": value} for name, value in parts]
-            out.append(dict(zip(fields, own, strict=True)) | {"columns": said})
+            said = [ExplainedCell(column=name, value=cells[name], log_odds=value) for name, value in parts]
+            out.append(ExplainedRow(**dict(zip(fields, own, strict=True)), columns=said))  # type: ignore[typeddict-item]
         return out
 
     def _long(self) -> dict[str, Any]:

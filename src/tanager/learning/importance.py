@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from os import PathLike
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,12 @@ from tanager.scoring.scorer import Scorer
 from tanager.scoring.subsumption import Subsumption
 from tanager.scoring.view import View
 from tanager.shortcuts import public
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from tanager.encoding.typing import LabelsLike, TableLike, WeightsLike
 
 SMALLEST = 1e-15  # that a probability counts as, in a log loss
 
@@ -61,7 +68,7 @@ class Importance:
     n_rows: float
     confidence: float
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """As a table.
 
         Returns
@@ -74,7 +81,7 @@ class Importance:
         numbers = {name: getattr(self, name) for name in ("increase", "error", "low", "high")}
         return pd.DataFrame(numbers, index=pd.Index(self.columns, name="column"))
 
-    def plot(self, path: Any = None, **options: Any) -> Any:
+    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw it; see ``tanager.plot_importance``.
 
         Parameters
@@ -89,7 +96,8 @@ class Importance:
         matplotlib.figure.Figure
             The figure.
         """
-        return public("plot_importance")(self, path, **options)
+        figure: Figure = public("plot_importance")(self, path, **options)
+        return figure
 
     def __str__(self) -> str:
         width = max(map(len, self.columns), default=0)
@@ -102,9 +110,9 @@ class Importance:
 
 def importance(
     model: CountsClassifier,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: TableLike,
+    y: LabelsLike,
+    sample_weight: WeightsLike | None = None,
     *,
     columns: Iterable[str] | None = None,
     learned: bool = True,

@@ -80,17 +80,10 @@ class OrderedCollection(CountsClassifier):
 
     Parameters
     ----------
-    column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
-        Which columns come first.
     weights : dict, default=None
-        ``{(child, parent): weight}``, or ``(child, (parent, parent))`` for a set of two, with None for the class alone;
-        1 where nothing is said, 0 forbids. This is prior knowledge: the collection with the product of the weights as
-        the prior of a network.
-    random_state : int, default=None
-        For a random order.
-    gaussian : bool or list of columns, default=False
-        Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
-        As parents they are cut into bins.
+        What is known beforehand about parents: ``{(child, parent): weight}``, or ``(child, (parent, parent))`` for two
+        of them, where None stands for the class alone. A weight of 0 forbids these parents, one above 1 makes them more
+        likely; 1 is taken where nothing is said. A network counts by the product of the weights of its arcs.
     """
 
     column_order: str | Columns = "given"

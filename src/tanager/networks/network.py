@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, TypedDict, overload
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tanager.shortcuts import public
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tanager.counts.estimates import Estimate
+    from tanager.counts.joint import JointCounts
+
 Arc = tuple[str, str]  # parent, child
 
 
@@ -33,6 +36,21 @@ class Pattern(NamedTuple):
 
     arcs: tuple[Arc, ...]
     edges: tuple[Arc, ...]
+
+
+class VariableDict(TypedDict):
+    """A variable as plain data; the table is nested lists, with an axis for each parent and last its own."""
+
+    name: str
+    values: list[Any]
+    parents: list[str]
+    table: NotRequired[list[Any]]
+
+
+class NetworkDict(TypedDict):
+    """A network as plain data."""
+
+    variables: list[VariableDict]
 
 
 class Network:
@@ -45,9 +63,9 @@ class Network:
     Parameters
     ----------
     variables : mapping from name to values
-        In the order in which they are listed.
+        The names of the variables, each with its values in the order of the axes of tables.
     arcs : iterable of (parent, child)
-        Must not form a cycle.
+        Pairs of names. Following arcs must never lead back to where one began.
     tables : mapping from name to array, default=None
         P(variable | parents): one axis per parent, in the order of ``parents(name)``, then that of the variable itself,
         along which it sums to one. For some or all variables; ``estimate`` computes them from data.
@@ -606,7 +624,9 @@ class Network:
 
     # --- tables and what follows from them --------------------------------------------------------------------------
 
-    def estimate(self, data: Any, smoothing: Any = 1.0, *, target: str | None = None) -> Network:
+    def estimate(
+        self, data: TableLike | Sample | JointCounts, smoothing: float | Estimate = 1.0, *, target: str | None = None
+    ) -> Network:
         """The network with all tables estimated from data.
 
         Parameters
@@ -906,7 +926,15 @@ class Network:
         """The indices of some variables, or of all."""
         return [self.index(name) for name in ([names] if isinstance(names, str) else self if names is None else names)]
 
-    def sample(self, n: int, random_state: Seed = None, as_: str = "table") -> Any:
+    @overload
+    def sample(self, n: int, random_state: Seed = None, as_: Literal["table"] = "table") -> dict[str, np.ndarray]: ...
+    @overload
+    def sample(self, n: int, random_state: Seed = None, *, as_: Literal["codes"]) -> np.ndarray: ...
+    @overload
+    def sample(self, n: int, random_state: Seed = None, *, as_: Literal["sample"]) -> Sample: ...
+    def sample(
+        self, n: int, random_state: Seed = None, as_: str = "table"
+    ) -> dict[str, np.ndarray] | np.ndarray | Sample:
         """Draw random rows.
 
         Parameters
@@ -926,7 +954,8 @@ class Network:
         """
         check_option("as_", as_, ("table", "codes", "sample"))
         self.require_tables(self.names)
-        return sampling.draw(self, n, random_state, as_)
+        rows: dict[str, np.ndarray] | np.ndarray | Sample = sampling.draw(self, n, random_state, as_)
+        return rows
 
     def require_tables(self, names: Iterable[str]) -> None:
         """Raise if one of these variables has no table, or no values."""
@@ -941,7 +970,7 @@ class Network:
 
     # --- as plain data and files ------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> NetworkDict:
         """Plain data for JSON: variables with their values, parents and, if known, the table.
 
         Returns
@@ -951,10 +980,12 @@ class Network:
         """
         return {"variables": [self._variable(name) for name in self._values]}
 
-    def _variable(self, name: str) -> dict[str, Any]:
+    def _variable(self, name: str) -> VariableDict:
         values = values_to_plain(self._values[name])
-        data: dict[str, Any] = {"name": name, "values": values, "parents": list(self.parents(name))}
-        return data | ({"table": self._tables[name].tolist()} if name in self._tables else {})
+        data: VariableDict = {"name": name, "values": values, "parents": list(self.parents(name))}
+        if name in self._tables:
+            data["table"] = self._tables[name].tolist()
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Network:

@@ -17,6 +17,8 @@ from tanager.scoring.explain import Explanation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tanager.encoding.typing import Label
+
 MOST_POINTS = 400  # of a strip; of more rows, so many are drawn
 TICKS = (0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)  # probabilities
 
@@ -26,7 +28,7 @@ def plot_explanation(
     explanation: Explanation | Explanations,
     path: Path | None = None,
     *,
-    answer: Any = None,
+    answer: Label | None = None,
     top: int = TOP,
     title: str | None = None,
 ) -> Figure:

@@ -17,6 +17,9 @@ from tanager.plot.style import AGAINST, FAINT, FOR, INK, NAME, QUIET, REMARK, SM
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tanager.encoding.typing import Label
+    from tanager.learning.counts_classifier import CountsClassifier
+
 SCALE = 6.4  # inches of the axis of points
 VALUE = 7.5  # points of the letters of values
 LEVEL = 0.145  # inches from one level of values to the next
@@ -26,12 +29,12 @@ PROBABILITIES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999
 
 @styled
 def plot_nomogram(
-    model: Any,
+    model: CountsClassifier | Nomogram,
     path: Path | None = None,
     *,
     row: Mapping[str, Any] | None = None,
-    answer: Any = None,
-    against: Any = None,
+    answer: Label | None = None,
+    against: Label | None = None,
     top: int = TOP,
     title: str | None = None,
 ) -> Figure:

@@ -17,11 +17,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tanager.counts.block import Query
+from tanager.encoding.typing import Label
 from tanager.scoring.display import explanation_html
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums, SumOfProducts
 from tanager.shortcuts import public
@@ -52,8 +54,8 @@ class Explanation:
     ``rule`` says which learned rows answer, where these are not all.
     """
 
-    answer: Any
-    against: Any
+    answer: Label
+    against: Label
     probability: float
     log_odds: float
     prior: float
@@ -73,7 +75,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         return explanation_html(self)
 
-    def plot(self, path: Any = None, **options: Any) -> Figure:
+    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw it; see ``tanager.plot_explanation``."""
         figure: Figure = public("plot_explanation")(self, path, **options)
         return figure

@@ -265,7 +265,7 @@ class Service:
             allowed = (error.headers or {}).get("Allow", "another method")
             failure = ServiceError("wrong_method", f"{path} takes {allowed}, not {request.method}.", "the method")
         else:
-            hint = suggestion(path, known) or " See /openapi.json for all paths."
+            hint = suggestion(path, known) or " See /docs for all paths."
             failure = ServiceError("unknown_path", f"there is nothing at {quoted(path)}.{hint}", "the path")
         request_id = self.request_id(dict(request.scope["headers"]))
         body = failure.body()

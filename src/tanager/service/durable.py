@@ -23,6 +23,7 @@ import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tanager.errors import DataError, TanagerError
@@ -286,8 +287,8 @@ class DurableModel:
     def _unrecoverable(self, finding: str) -> JournalError:
         """An error with the way out that is always open: go on with what came before the damage."""
         return JournalError(
-            f"{finding} To see what is there, run: tanager check {self.folder}. To go on without the entries that are "
-            "lost, start with --accept-loss; what is left of them is copied first."
+            f"{finding} To see what is there, run: tanager check {quote(str(self.folder))}. To go on without the "
+            "entries that are lost, start with --accept-loss; what is left of them is copied first."
         )
 
     # --- learning -----------------------------------------------------------------------------------------------

@@ -109,7 +109,8 @@ _NAMES = {"array": "a list", "object": "an object", "str": "text", "int": "a who
 def from_decoder(error: Exception, body: bytes, fields: tuple[str, ...]) -> ServiceError:
     """An error of the JSON decoder, with the full place; the decoder itself does not name the columns of a row."""
     if not isinstance(error, msgspec.ValidationError):
-        sentence = f"the body is not valid JSON: {_lower(str(error))}. Check it with: python -m json.tool"
+        why = _lower(str(error).removeprefix("JSON is malformed: "))
+        sentence = f"the body is not valid JSON: {why}. Check it with: python -m json.tool"
         return ServiceError("bad_json", sentence)
     text = str(error)
     unknown = re.search(r"unknown field `(.*)`", text)
@@ -121,7 +122,7 @@ def from_decoder(error: Exception, body: bytes, fields: tuple[str, ...]) -> Serv
     if where.endswith("[...]"):
         return _wrong_cell(where.removesuffix("[...]"), body)
     what = _lower(_PLACE.sub("", text).replace("`", ""))
-    return ServiceError("wrong_type", f"{where}: {what}. See /openapi.json for the format.", where)
+    return ServiceError("wrong_type", f"{where}: {what}. See /docs for the format.", where)
 
 
 def _wrong_cell(place: str, body: bytes) -> ServiceError:
