@@ -220,7 +220,10 @@ double loss_of_factors(const Steps &steps, int n_classes, float unit, const Labe
     expect(weights.ndim() == 1 && std::int64_t(weights.shape(0)) == n_rows, "every row must have a weight");
     expect(std::int64_t(factors.shape(0)) == n_factors, "every factor must have a weight");
     expect(std::int64_t(fixed.shape(0)) == n_classes, "every class must have a log that is added");
-    for (std::int64_t r = 0; r < n_rows; ++r) expect(labels.data()[r] < n_classes, "a label is none of the classes");
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        expect(labels.data()[r] < n_classes, "a label is none of the classes");
+        expect(weights.data()[r] >= 0 && std::isfinite(weights.data()[r]), "weights must be at least 0");
+    }
     expect(!slopes || (slopes->ndim() == 1 && std::int64_t(slopes->shape(0)) == n_factors + n_classes),
            "slopes must have a place for every factor and class");
     expect(!losses || (losses->ndim() == 1 && std::int64_t(losses->shape(0)) == n_rows),

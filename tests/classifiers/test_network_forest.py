@@ -152,16 +152,16 @@ def test_terms_of_a_half_use_the_strengths_of_the_other_and_the_counts_of_all_ot
             np.testing.assert_allclose(got[0, at], want, atol=0.02)
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize(("k", "n_factors"), [(2, 7), (3, 7), (5, 21), (2, 1100), (19, 30)])
 @pytest.mark.parametrize("level", ["auto", "plain"])
-def test_the_loss_of_factors_and_its_slopes_are_those_of_a_plain_twin(k, level):
+def test_the_loss_of_factors_and_its_slopes_are_those_of_a_plain_twin(k, n_factors, level):
     rng = np.random.default_rng(k)
-    n, n_factors, unit = 150, 7, 0.03
+    n, unit = 150, 0.03
     steps = LeftOutTerms.room(n, n_factors, k)
     steps[:] = rng.integers(-127, 128, steps.shape)
     labels, weights = rng.integers(0, k, n).astype(np.uint16), rng.random(n).astype(np.float32)
     terms = LeftOutTerms(steps, unit, labels, weights, k)
-    factors, fixed = rng.random(n_factors) / 5, rng.normal(size=k)
+    factors, fixed = rng.random(n_factors) * 1.4 / n_factors, rng.normal(size=k)
     slopes = np.empty(n_factors + k)
     _kernels.set_cpu_level(level)
     try:
@@ -174,24 +174,42 @@ def test_the_loss_of_factors_and_its_slopes_are_those_of_a_plain_twin(k, level):
     p /= p.sum(axis=1, keepdims=True)
     want = -np.log(p[np.arange(n), labels]) * weights
     gaps = (p - np.eye(k)[labels]) * weights[:, None]
-    np.testing.assert_allclose(losses, want, rtol=1e-4, atol=1e-5)
-    assert loss == pytest.approx(want.sum(), rel=1e-5)
-    np.testing.assert_allclose(slopes[:n_factors], (logs * gaps).sum(axis=(1, 2)), rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(slopes[n_factors:], gaps.sum(axis=0), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(losses, want, rtol=1e-6, atol=1e-6)
+    assert loss == pytest.approx(want.sum(), rel=1e-6)
+    np.testing.assert_allclose(slopes[:n_factors], (logs * gaps).sum(axis=(1, 2)), rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(slopes[n_factors:], gaps.sum(axis=0), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("step", [-128, 127])
+def test_sums_of_the_largest_terms_do_not_overflow(step):
+    """Of many factors and classes, all of them as large as they can be."""
+    k, n_factors = 40, 1500
+    steps = np.full(LeftOutTerms.room(64, n_factors, k).shape, step, dtype=np.int8)
+    steps[:, :, 0] = -step - 1 if step < 0 else -step
+    terms = LeftOutTerms(steps, 1e-6, np.zeros(64, dtype=np.uint16), np.ones(64, dtype=np.float32), k)
+    factors, slopes = np.ones(n_factors), np.empty(n_factors + k)
+    loss = terms.loss(factors, np.zeros(k), slopes)
+    logs = np.full(k, step * n_factors * 1e-6)
+    logs[0] = int(steps[0, 0, 0, 0]) * n_factors * 1e-6
+    p = np.exp(logs) / np.exp(logs).sum()
+    assert loss == pytest.approx(-64 * np.log(p[0]), rel=1e-6)
+    gaps = 64 * (p - np.eye(k)[0])
+    np.testing.assert_allclose(slopes[:n_factors], gaps @ (logs / n_factors), rtol=1e-5)
 
 
 def test_all_processors_give_the_same_loss():
     rng = np.random.default_rng(0)
-    steps = LeftOutTerms.room(100, 9, 3)
+    k, n_factors = 11, 13
+    steps = LeftOutTerms.room(100, n_factors, k)
     steps[:] = rng.integers(-127, 128, steps.shape)
-    labels = rng.integers(0, 3, 100).astype(np.uint16)
-    terms = LeftOutTerms(steps, 0.02, labels, np.ones(100, dtype=np.float32), 3)
+    labels = rng.integers(0, k, 100).astype(np.uint16)
+    terms = LeftOutTerms(steps, 0.02, labels, np.ones(100, dtype=np.float32), k)
     found = []
     for level in ("plain", "auto"):
-        slopes = np.empty(12)
+        slopes = np.empty(n_factors + k)
         _kernels.set_cpu_level(level)
         try:
-            found.append((terms.loss(np.linspace(0, 1, 9), np.zeros(3), slopes), *slopes.tolist()))
+            found.append((terms.loss(np.linspace(0, 1, n_factors), np.zeros(k), slopes), *slopes.tolist()))
         finally:
             _kernels.set_cpu_level("auto")
     assert found[0] == found[1]

@@ -8,6 +8,7 @@ milliseconds for every step with thousands of bounds, which is longer than most 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +31,14 @@ class Bends:
         if step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
             self.steps, self.changes = [*self.steps[1 - _KEPT :], step], [*self.changes[1 - _KEPT :], change]
 
+    def of_twice(self, other: Bends) -> Bends:
+        """What these and another's tell of a sum of two such functions: each for both, as if they were alike."""
+        found = Bends()
+        for k in range(-min(len(self.steps), len(other.steps), _KEPT // 2), 0):
+            for bends in (self, other):
+                found.add(bends.steps[k], 2 * bends.changes[k])
+        return found
+
     def stiffer(self, by: float) -> Bends:
         """The same after adding ``by`` / 2 times the squares of all numbers to the function."""
         found = Bends()
@@ -38,56 +47,80 @@ class Bends:
         return found
 
     def direction(self, slope: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Where the free numbers go: minus the inverse of the second derivatives among them, times the slope."""
-        way, used = np.where(free, -slope, 0.0), []
-        for step, change in zip(reversed(self.steps), reversed(self.changes), strict=True):
-            own = np.where(free, step, 0.0)
-            rise = float(own @ change)
-            if rise > 0:
-                share = float(own @ way) / rise
-                way -= share * np.where(free, change, 0.0)
-                used.append((own, change, rise, share))
-        if used:
-            own, change, rise, _ = used[0]
-            way *= rise / float(change[free] @ change[free])
-        for own, change, rise, share in reversed(used):
-            way += (share - float(change @ way) / rise) * own
-        return way
+        """Where the free numbers go: minus the inverse of the second derivatives among them, times the slope.
+
+        The two loops of L-BFGS run over products of steps and changes, all of which are made at once: a few large
+        products take a fraction of the time of many small ones.
+        """
+        way = np.where(free, -slope, 0.0)
+        if not self.steps:
+            return way
+        steps, changes = np.array(self.steps) * free, np.array(self.changes) * free
+        products = steps @ changes.T
+        rises = products.diagonal()
+        known = [k for k in range(len(steps)) if rises[k] > 0]
+        if not known:
+            return way
+        shares, along = np.zeros(len(steps)), steps @ way
+        for k in reversed(known):
+            shares[k] = (along[k] - products[k] @ shares) / rises[k]
+        way -= shares @ changes
+        last = known[-1]
+        way *= rises[last] / float(changes[last] @ changes[last])
+        lengths, along = np.zeros(len(steps)), changes @ way
+        for k in known:
+            lengths[k] = shares[k] - (along[k] + lengths @ products[:, k]) / rises[k]
+        return np.asarray(way + lengths @ steps)
 
 
-def smallest(
-    function: Function, start: np.ndarray, bends: Bends, most_steps: int, least_gain: float
-) -> tuple[np.ndarray, Bends]:
-    """Numbers of at least zero where the function is smallest, and what is known of its second derivatives there.
+@dataclass(frozen=True)
+class Point:
+    """Numbers of at least zero, the value and the slope of a function there, and whether a search has ended there."""
 
-    The search ends where a step gains less than a share of ``least_gain``.
+    at: np.ndarray
+    value: float
+    slope: np.ndarray
+    last: bool = False
+
+    def pulled(self, strength: float, centre: np.ndarray) -> Point:
+        """The same after adding ``strength`` times the squared distance from a centre to the function."""
+        away = self.at - centre
+        slope = self.slope + 2 * strength * away
+        return Point(self.at, self.value + strength * float(away @ away), slope, self.last)
+
+
+def start_at(function: Function, numbers: np.ndarray) -> Point:
+    """Where a search starts."""
+    at = np.maximum(numbers, 0.0)
+    return Point(at, *function(at))
+
+
+def smallest(function: Function, start: Point, bends: Bends, most_steps: int, least_gain: float) -> Point:
+    """Where the function is smallest; ``bends`` learn of its second derivatives on the way.
+
+    The search ends where a step gains less than a share of ``least_gain``, or after so many steps.
     """
-    at = np.maximum(start, 0.0)
-    value, slope = function(at)
+    point = start
     for _ in range(most_steps):
-        way = bends.direction(slope, (at > 0) | (slope < 0))
+        way = bends.direction(point.slope, (point.at > 0) | (point.slope < 0))
         if not bends.steps:
             way /= max(1.0, float(np.sqrt(way @ way)))
-        found = _shortened(function, at, value, slope, way)
-        if found is None:
-            break
-        after, after_value, after_slope = found
-        bends.add(after - at, after_slope - slope)
-        gain = value - after_value
-        at, value, slope = after, after_value, after_slope
-        if gain <= least_gain * max(abs(value), 1.0):
-            break
-    return at, bends
+        after = _shortened(function, point, way)
+        if after is None:
+            return Point(point.at, point.value, point.slope, last=True)
+        bends.add(after.at - point.at, after.slope - point.slope)
+        gain, point = point.value - after.value, after
+        if gain <= least_gain * max(abs(point.value), 1.0):
+            return Point(point.at, point.value, point.slope, last=True)
+    return point
 
 
-def _shortened(
-    function: Function, at: np.ndarray, value: float, slope: np.ndarray, way: np.ndarray
-) -> tuple[np.ndarray, float, np.ndarray] | None:
+def _shortened(function: Function, point: Point, way: np.ndarray) -> Point | None:
     """The point after a step along the way, made shorter until it leads down; None where nothing does."""
     for halving in range(_HALVINGS):
-        after = np.maximum(at + 0.5**halving * way, 0.0)
-        promised = float(slope @ (after - at))
-        found, found_slope = function(after)
-        if promised < 0 and found <= value + _ENOUGH * promised:
-            return after, found, found_slope
+        at = np.maximum(point.at + 0.5**halving * way, 0.0)
+        promised = float(point.slope @ (at - point.at))
+        after = Point(at, *function(at))
+        if promised < 0 and after.value <= point.value + _ENOUGH * promised:
+            return after
     return None

@@ -106,14 +106,18 @@ class ForestSizes:
         """How many there are, where each has so many numbers to be weighed by."""
         n_columns, most = len(schema.columns), self.max_factors
         if most is None:
-            bins = any(is_ordered(column) and column.n_values > _MANY_VALUES for column in schema.columns)
-            most = _FACTORS if bins else _FACTORS_OF_CATEGORIES
+            most = _FACTORS_OF_CATEGORIES if of_categories(schema) else _FACTORS
         fewest = _FEW_MEMBERS if n_columns > MOST_COLUMNS else 1
         return min(
             self.n_members,
             max(fewest, most // max(1, n_columns)),
             max(_FEWEST_MEMBERS, _MOST_TERMS // max(1, cells)),
         )
+
+
+def of_categories(schema: Schema) -> bool:
+    """Whether no column has an order and many values, so that members cannot differ by their bins."""
+    return not any(is_ordered(column) and column.n_values > _MANY_VALUES for column in schema.columns)
 
 
 def forest_here(schema: Schema, class_counts: np.ndarray, sizes: ForestSizes, block: Block, n_jobs: int) -> Forest:

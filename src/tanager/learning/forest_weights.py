@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tanager import _kernels
-from tanager.learning.bounded_search import Bends, smallest
+from tanager.learning.bounded_search import Bends, Function, Point, smallest, start_at
 
 PENALTIES = (1.0, 0.1, 0.01, 0.001, 0.0001)  # on the way from equal weights to free ones
 _DOUBT = 0.5  # standard errors by which the best penalty must be better than a stronger one
 _FEW = 20  # rows below which all factors weigh the same
 _STEPS = 40  # of the search for one penalty
+_FIRST_STEPS = 5  # of them, after which a penalty is given up that has made the answers worse
 _GAIN = 1e-4  # share of the loss below which a step is the last
 
 
@@ -101,29 +102,43 @@ class _LogLinear:
 
         return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x)) / n_members
 
-    def fitted(
-        self, penalty: float, start: np.ndarray, centre: np.ndarray, halves: Sequence[LeftOutTerms], bends: Bends
-    ) -> tuple[np.ndarray, Bends]:
-        """Weights of at least zero of the smallest loss over some rows, pulled towards the centre.
-
-        ``bends`` are those of the loss alone, as far as they are known; what is known then is returned.
-        """
-        n = len(start) - 1
-        strength = penalty * n
-        slopes = np.empty(n + len(self.log_prior))
+    def loss(self, rows: Sequence[LeftOutTerms]) -> Function:
+        """The loss over some rows, and its slope in the weights."""
 
         def loss_and_slope(w: np.ndarray) -> tuple[float, np.ndarray]:
-            away = w - centre
-            loss, slope = strength * float(away @ away), 2 * strength * away
+            loss, slope, slopes = 0.0, np.zeros(len(w)), np.empty(len(w) - 1 + len(self.log_prior))
             factors, fixed = np.ascontiguousarray(w[:-1]), w[-1] * self.log_prior
-            for half in halves:
-                loss += half.loss(factors, fixed, slopes)
-                slope[:-1] += slopes[:n]
-                slope[-1] += slopes[n:] @ self.log_prior
+            for own in rows:
+                loss += own.loss(factors, fixed, slopes)
+                slope[:-1] += slopes[: len(factors)]
+                slope[-1] += slopes[len(factors) :] @ self.log_prior
             return loss, slope
 
-        best, bends = smallest(loss_and_slope, start, bends.stiffer(2 * strength), _STEPS, _GAIN)
-        return best, bends.stiffer(-2 * strength)
+        return loss_and_slope
+
+
+class _Search:
+    """The search for weights of at least zero of the smallest loss over some rows, pulled towards the centre.
+
+    Under one penalty after the other: what is known of the loss alone, at its last point and of its second derivatives,
+    is known under all.
+    """
+
+    def __init__(self, loss: Function, start: np.ndarray, centre: np.ndarray, bends: Bends) -> None:
+        self.loss, self.centre, self.bends = loss, centre, bends
+        self.point = start_at(loss, start)
+
+    def go(self, penalty: float, steps: int) -> None:
+        """Make some steps under a penalty."""
+        strength = penalty * (len(self.centre) - 1)
+
+        def pulled(w: np.ndarray) -> tuple[float, np.ndarray]:
+            point = Point(w, *self.loss(w)).pulled(strength, self.centre)
+            return point.value, point.slope
+
+        bends = self.bends.stiffer(2 * strength)
+        found = smallest(pulled, self.point.pulled(strength, self.centre), bends, steps, _GAIN)
+        self.point, self.bends = found.pulled(-strength, self.centre), bends.stiffer(-2 * strength)
 
 
 def factor_weights(halves: tuple[LeftOutTerms, LeftOutTerms], log_prior: np.ndarray, n_members: int) -> FactorWeights:
@@ -141,27 +156,33 @@ def factor_weights(halves: tuple[LeftOutTerms, LeftOutTerms], log_prior: np.ndar
     centre[-1] = 1.0
     if sum(n_rows) < _FEW or not all(n_rows):
         return FactorWeights(centre[:-1], 1.0, None)
-    path = [(centre, centre)]
-    losses = [np.concatenate([model.losses(centre, half) for half in halves])]
-    bends = Bends(), Bends()
+    searches = [_Search(model.loss([half]), centre, centre, Bends()) for half in halves]
+
+    def left_out() -> np.ndarray:
+        first, second = (search.point.at for search in searches)
+        return np.concatenate([model.losses(second, halves[0]), model.losses(first, halves[1])])
+
+    path, losses = [centre], [left_out()]
     for penalty in PENALTIES:
-        (first, second), bends = zip(
-            *(
-                model.fitted(penalty / 2, w, centre, [own], bent)
-                for w, own, bent in zip(path[-1], halves, bends, strict=True)
-            ),
-            strict=True,
-        )
-        path.append((first, second))
-        losses.append(np.concatenate([model.losses(second, halves[0]), model.losses(first, halves[1])]))
-        if losses[-1].sum() > losses[-2].sum():
+        for search in searches:
+            search.go(penalty / 2, _FIRST_STEPS)
+        found = left_out()
+        if found.sum() <= losses[-1].sum():
+            for search in (own for own in searches if not own.point.last):
+                search.go(penalty / 2, _STEPS - _FIRST_STEPS)
+            found = left_out()
+        if found.sum() > losses[-1].sum():
             break
+        path.append((searches[0].point.at + searches[1].point.at) / 2)
+        losses.append(found)
     best = _safe_choice(losses)
     if best == 0:
         return FactorWeights(centre[:-1], 1.0, None)
-    start = (path[best][0] + path[best][1]) / 2
-    found, _ = model.fitted(PENALTIES[best - 1], start, centre, halves, Bends())
-    return FactorWeights(found[:-1], float(found[-1]), PENALTIES[best - 1])
+    bends = searches[0].bends.of_twice(searches[1].bends)
+    search = _Search(model.loss(halves), path[best], centre, bends)
+    search.go(PENALTIES[best - 1], _STEPS)
+    weights = search.point.at
+    return FactorWeights(weights[:-1], float(weights[-1]), PENALTIES[best - 1])
 
 
 def _safe_choice(losses: Sequence[np.ndarray]) -> int:
