@@ -301,7 +301,9 @@ class HalfLives(Classifier):
         ladder.see_only(subspace)
         labels = np.empty(len(rows.labels), dtype=object)
         labels[:] = [None if code == NONE else self.classes_[code] for code in rows.labels.tolist()]
-        _said_of(ladder, ladder.own_rows(StreamPart(rows.X, labels, rows.weights, rows.times)))
+        own = ladder.own_rows(StreamPart(rows.X, labels, rows.weights, rows.times))
+        if not ladder.learn_first(own):
+            _said_of(ladder, own)
         self._ladders[1] = ladder
 
     def _keep_first(self, rows: StreamPart) -> None:
