@@ -126,6 +126,12 @@ def learn_first_encoded(model: CountsClassifier, like: CountsClassifier, block: 
     model.learn_block(block)
 
 
+def encode_again(model: CountsClassifier, rows: StreamPart) -> Block:
+    """Rows that a model with columns for good has learned, as it has encoded them."""
+    codes = model.encoder_.encode(rows.X, "ignore", type(model).__name__)
+    return Block(codes, model.label_codes(rows.y)[0], rows.weights, rows.times, model._numbers(rows.X))
+
+
 def answer_and_learn_encoded(
     model: CountsClassifier, block: Block, asked: Query | None = None, out: np.ndarray | None = None
 ) -> np.ndarray:

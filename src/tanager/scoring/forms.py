@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, combinations
 
 from tanager import _kernels
@@ -75,6 +75,11 @@ class ProductOfSums:
 
     def families(self) -> list[tuple[int, ...]]:
         """Families beyond pairs, with all their prefixes, as parents and child."""
+        return list(self._wide)
+
+    @cached_property
+    def _wide(self) -> list[tuple[int, ...]]:
+        """The same, worked out once: a stream asks whenever a column has got a new value."""
         terms = [
             term for term in chain(zip(self.child, self.parents, strict=True), self.free) if len(term[1]) > 1
         ]  # a quarter of a million where collections have 500 columns

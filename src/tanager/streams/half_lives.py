@@ -17,16 +17,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from tanager import saved
-from tanager.classifiers.aode import AODE
-from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.counts.align import class_map
-from tanager.counts.forgetting import as_decay
 from tanager.encoding import Encoder
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
-from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
-from tanager.estimator import clone
+from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_whole
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, as_labels, check_row
 from tanager.learning.counts_classifier import CountsClassifier
@@ -38,8 +34,9 @@ from tanager.shortcuts import public
 from tanager.streams.few_columns import FewColumns
 from tanager.streams.ladder import NONE, Ladder, Said, joined_rows
 from tanager.streams.last_labels import LastLabels
+from tanager.streams.member_plan import MemberPlan
 from tanager.streams.pool import KINDS, Pool
-from tanager.streams.subspace import BINS, Subspace, draw
+from tanager.streams.subspace import Subspace, draw
 from tanager.streams.table_columns import names_of
 from tanager.streams.weight_history import WeightHistory
 
@@ -136,32 +133,17 @@ class HalfLives(Classifier):
 
     def check_options(self) -> None:
         check_option("mix", self.mix, tuple(KINDS))
-        base = self._base()
-        if isinstance(self.model, type) or not isinstance(base, Classifier):
-            raise OptionError(f"model={self.model!r} is no classifier of tanager. Give one, such as AODE().")
-        name = type(base).__name__
-        if not hasattr(base, "decay"):
-            raise OptionError(f"{name} cannot forget by a half-life: it has no option decay. Use AODE(), say.")
-        for option in ("decay", "window"):
-            if getattr(base, option) is not None:
-                raise OptionError(
-                    f"model={name}({option}={getattr(base, option)!r}): half_lives says how members forget. "
-                    f"Leave out {option}=."
-                )
-        self._check_half_lives()
-        if isinstance(self.more_bins, str | bytes) or not isinstance(self.more_bins, Sequence):
-            raise OptionError(f"more_bins={self.more_bins!r}: give a sequence of numbers of bins, such as (5, 20).")
-        for bins in self.more_bins:
-            if not is_number(bins, 2) or int(bins) != bins:
-                raise OptionError(f"more_bins={self.more_bins!r}: {bins!r} is no number of bins of at least 2.")
-        if not is_whole(self.subspaces, 0):
-            raise OptionError(f"subspaces={self.subspaces!r}: give how many, a whole number of at least 0.")
+        self._plan.check()
         self._check_max_columns()
         if self.random_state is not None and not is_whole(self.random_state, 0):
             raise OptionError(f"random_state={self.random_state!r}: give a whole number of at least 0, or None.")
         self._check_lag()
-        for model in self._fresh():
+        for model in self._plan.fresh():
             model.check_options()
+
+    @property
+    def _plan(self) -> MemberPlan:
+        return MemberPlan(self.model, self.half_lives, self.more_bins, self.subspaces)
 
     def _check_max_columns(self) -> None:
         if self.max_columns in ("auto", None):
@@ -183,42 +165,10 @@ class HalfLives(Classifier):
             raise OptionError(
                 f"delay={self.delay} says how late labels are for lag=, which is 0. Give lag=1, or leave out delay=."
             )
-        if self.lag and getattr(self._base(), "schema", None) is not None:
+        if self.lag and getattr(self._plan.base, "schema", None) is not None:
             raise OptionError(
                 "lag= adds columns, and the schema of the model does not have them. Leave out one of the two."
             )
-
-    def _check_half_lives(self) -> None:
-        given = self.half_lives
-        if isinstance(given, str | bytes) or not isinstance(given, Sequence) or not len(given):
-            raise OptionError(f"half_lives={given!r}: give a sequence of half-lives, such as (20, 200, 2000, inf).")
-        for half_life in given:
-            if half_life is None or (is_number(half_life, 0) and half_life < 1):
-                raise OptionError(
-                    f"half_lives={given!r}: {half_life!r} is no half-life. Give rows (1 or more), a duration, or inf."
-                )
-            _decay(half_life)
-        if len({str(half_life) for half_life in given}) < len(given):
-            raise OptionError(f"half_lives={given!r}: some half-life is there twice.")
-
-    def _base(self) -> Any:
-        return AODE() if self.model is None else self.model
-
-    def _fresh(self) -> list[Classifier]:
-        """All members, with nothing learned: ladder after ladder."""
-        bases = [self._base()]
-        others = [*self.more_bins, *(BINS[at % len(BINS)] for at in range(self.subspaces))]
-        bases += [clone(self._base()).set_params(bins="frequency", n_bins=int(bins)) for bins in others]
-        return [clone(base).set_params(decay=_decay(half_life)) for base in bases for half_life in self.half_lives]
-
-    def _names(self) -> list[str]:
-        """What the members are called."""
-        first = [_name(half_life) for half_life in self.half_lives]
-        if self._few.limited:
-            return [f"{name}, {what}" for what in ("naive Bayes", "few columns") for name in first]
-        others = [f"{bins} bins" for bins in self.more_bins]
-        others += [f"subspace {at}" for at in range(1, self.subspaces + 1)]
-        return first + [f"{name}, {what}" for what in others for name in first]
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -229,7 +179,7 @@ class HalfLives(Classifier):
             self.__dict__.pop(name, None)
         self._warm_up = None  # members have their own
         self._few = FewColumns(self.max_columns, self.model is None and not self.more_bins and not self.subspaces)
-        self._set_up(self._fresh())
+        self._set_up(self._plan.fresh())
         self._labels = LastLabels(self.lag, self.delay) if self.lag else None
         self.n_rows_ = 0
         for ladder in self._ladders:
@@ -279,29 +229,24 @@ class HalfLives(Classifier):
         if not self._few.decides(X):
             return
         classes, target = self.classes_, self.target_name_
-        self._set_up(self._of_all_columns() + self._fresh())
+        self._set_up(self._plan.of_all_columns() + self._plan.fresh())
         for ladder in self._ladders:
             ladder.start(classes, target)
         self._ladders[1].see_only(self._few.at_first)
-
-    def _of_all_columns(self) -> list[Classifier]:
-        """Naive Bayes with every half-life, and with what the options of the model say of columns."""
-        base = self._base()
-        shared = {name: getattr(base, name) for name in NaiveBayes().get_params() if hasattr(base, name)}
-        naive = NaiveBayes(**shared | {"smoothing": NaiveBayes().smoothing})
-        return [clone(naive).set_params(decay=_decay(half_life)) for half_life in self.half_lives]
 
     def _choose_columns(self, rows: Batch) -> None:
         """Let the model see the columns that tell most, and learn these rows, which are all that it has learned."""
         subspace = self._few.most_telling(self._ladders[0].models)
         if subspace == self._ladders[1].subspace:
             return
-        ladder = Ladder(self._fresh())
+        ladder = Ladder(self._plan.fresh())
         ladder.start(self.classes_, self.target_name_)
         ladder.see_only(subspace)
         labels = np.empty(len(rows.labels), dtype=object)
         labels[:] = [None if code == NONE else self.classes_[code] for code in rows.labels.tolist()]
-        _said_of(ladder, ladder.own_rows(StreamPart(rows.X, labels, rows.weights, rows.times)))
+        own = ladder.own_rows(StreamPart(rows.X, labels, rows.weights, rows.times))
+        if not ladder.learn_first(own):
+            _said_of(ladder, own)
         self._ladders[1] = ladder
 
     def _keep_first(self, rows: StreamPart) -> None:
@@ -370,7 +315,7 @@ class HalfLives(Classifier):
 
     def check_row_times(self, times: np.ndarray | None, n_rows: int) -> None:
         """Refuse rows without times where some member forgets by time."""
-        for model in self._fresh() if not self.started else self.members_:
+        for model in self._plan.fresh() if not self.started else self.members_:
             model.check_row_times(times, n_rows)
 
     @property
@@ -561,7 +506,7 @@ class HalfLives(Classifier):
     @property
     def weights_(self) -> dict[str, float]:
         """The weight of every member now."""
-        return dict(zip(self._names(), self._pool.weights.tolist(), strict=True))
+        return dict(zip(self._plan.names(limited=self._few.limited), self._pool.weights.tolist(), strict=True))
 
     @property
     def weight_history_(self) -> tuple[np.ndarray, np.ndarray]:
@@ -743,7 +688,7 @@ class HalfLives(Classifier):
         if "few_columns" in state["state"]:
             names = saved.items(saved.text(), distinct=True)
             few = saved.field("state of its stream", state["state"], "few_columns", saved.row(names, names))
-            self._set_up(self._of_all_columns() + self._fresh())
+            self._set_up(self._plan.of_all_columns() + self._plan.fresh())
             self._ladders[1].subspace = self._few.go_on(Subspace(*few), state.get("warm_up"))
         self._few.decided = True
         self._pool.take_arrays(state["arrays"])
@@ -753,20 +698,6 @@ class HalfLives(Classifier):
             end = None if ladder is self._ladders[-1] else (at + 1) * size
             ladder.take_models(models[at * size : end])
         self._follow()
-
-
-def _decay(half_life: Any) -> Any:
-    """The option ``decay`` of a member."""
-    if half_life == math.inf:
-        return None
-    as_decay(half_life)
-    return half_life
-
-
-def _name(half_life: Any) -> str:
-    if isinstance(half_life, str):
-        return half_life
-    return "all rows" if half_life == math.inf else "1 row" if half_life == 1 else f"{half_life:,g} rows"
 
 
 def _run_all(ladder: Ladder, rows: StreamPart) -> Said:

@@ -23,6 +23,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import (
     add_classes_in_warm_up,
     answer_and_learn_encoded,
+    encode_again,
     encode_all,
     encode_next,
     follow_warm_up,
@@ -315,7 +316,11 @@ class Ladder:
         given = part.X, part.y, part.weights, part.times, part.answered
         counting = [model for model in models if isinstance(model, CountsClassifier)]
         warm = shared_warm_up(counting) if suits(models) else None
-        answers = np.stack([model.test_then_train(*given) for model in models], axis=1)
+        if not knew and self._may_follow(part):
+            answers = np.repeat(models[0].test_then_train(*given)[:, None], len(models), axis=1)
+            self._follow_first(part)
+        else:
+            answers = np.stack([model.test_then_train(*given) for model in models], axis=1)
         if warm is not None and models[0].columns_fixed:  # the rows that fixed them were the first model's to keep
             follow_warm_up(counting, warm)
         columns = [models[0].class_codes[label] for label in classes.tolist()]
@@ -323,6 +328,36 @@ class Ladder:
         labels = np.where(np.isin(labels, columns), np.searchsorted(columns, labels), NONE).astype(np.uint16)
         self._share()
         return Said(classes, np.ascontiguousarray(answers[:, :, columns]), labels, judged)
+
+    def _may_follow(self, rows: StreamPart) -> bool:
+        """Whether models that have learned nothing can have these rows as the first model has encoded them."""
+        counted = not any(map(is_missing, rows.y.tolist())) and (rows.weights is None or bool((rows.weights > 0).all()))
+        return rows.answered is None and counted and all(_counts(model) for model in self._models)
+
+    def _follow_first(self, rows: StreamPart) -> None:
+        """The first model has learned these rows, its first ones: let the others learn them in its columns."""
+        first, *others = (model for model in self._models if isinstance(model, CountsClassifier))
+        if not first.columns_fixed:
+            for model in others:
+                model.test_then_train(rows.X, rows.y, rows.weights, rows.times)
+            return
+        block = encode_again(first, rows)
+        for model in others:
+            model.add_classes(first.classes_)
+            model.target_name_ = first.target_name_
+            learn_first_encoded(model, first, block)
+
+    def learn_first(self, rows: StreamPart) -> bool:
+        """Learn rows before all others and answer none of them; False where that is not for these models or rows."""
+        if not self._suits or not self._may_follow(rows):
+            return False
+        self.first.partial_fit(rows.X, rows.y, sample_weight=rows.weights, times=rows.times)
+        if self.first.columns_fixed:
+            self._follow_first(rows)
+            self._share()
+        else:
+            _ = self.models  # all of them have the columns of the first, and learn its rows
+        return True
 
     def _encoded(self, block: Block, asked: Query | None) -> Said:
         """Answer and learn rows that are encoded, with classes and columns that are known."""
@@ -407,3 +442,8 @@ class Ladder:
                 return together.answer(first.encode(X).codes)
         ask = [model.stream_proba if stream else model.predict_proba for model in self.models]
         return np.stack([proba(X) for proba in ask], axis=1)
+
+
+def _counts(model: Classifier) -> bool:
+    """Whether it learns from codes alone, which others can have made."""
+    return isinstance(model, CountsClassifier) and model.recut is None
