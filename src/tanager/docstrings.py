@@ -79,9 +79,9 @@ window : int, str, Window or None
     Only the last rows count: so many (5000), or those of a span of time ("30 min"), or a ``Window``.
 refresh : float, "hoeffding", Hoeffding or None
     Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more rows
-    (10 % where it takes a look at the rows), or a tenth of the rows that still count where old ones are forgotten.
-    ``float("inf")`` keeps the first. With ``Hoeffding()`` it is looked at as often as with None, and changes only where
-    another is better beyond chance.
+    (10 % where it takes a look at the rows), or a tenth of the rows that still count where old ones are forgotten, and
+    20 rows at least. ``float("inf")`` keeps the first. With ``Hoeffding()`` it is looked at as often as with None, and
+    changes only where another is better beyond chance.
 recut : {"grid", "sketch"}, Recut or None
     Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
 warm_up : int

@@ -15,6 +15,7 @@ from tanager.learning.part_scorer import PartScorer
 from tanager.scoring.forest import ForestScorer
 from tanager.scoring.lazy_rules import LazyRules
 from tanager.scoring.sum_over_rows import SumOverRows
+from tanager.scoring.tree_average import TreeAverage
 from tanager.scoring.view import View
 
 every = pytest.mark.parametrize("name", NAMES)
@@ -36,7 +37,9 @@ def test_leaving_a_row_out_equals_learning_without_it(name, table, weighted):
     for r in range(len(table.rows)):
         some = slice(r, r + 1)
         row = model.known_rows(table.X[some], table.y[some], None if w is None else w[some])
-        if isinstance(scorer, LazyRules | SumOverRows):  # which answer from the rows, not from their counts
+        if isinstance(
+            scorer, LazyRules | SumOverRows | TreeAverage
+        ):  # rows, or probabilities of trees, go with the row
             rest = make(name, table.n, schema=model.encoder_.schema)
             own = None if w is None else np.delete(w, r)
             rest.partial_fit(np.delete(table.X, r, axis=0), np.delete(table.y, r), model.classes_, own)
