@@ -201,6 +201,8 @@ MIXED = {
 @pytest.mark.parametrize("what", MIXED)
 def test_odd_columns_are_of_the_same_kind_by_every_door(tmp_path, door, what):
     cells, kind, values, in_a_file = MIXED[what]
+    if door in (by_dask, by_spark) and len(set(map(type, cells))) > 1:
+        pytest.skip("a column of an engine has one type")
     column = door({"odd": cells, **USEFUL}, {}, tmp_path).schema_[0]
     wanted = in_a_file if door is by_command else values
     assert column.kind == kind
@@ -228,6 +230,8 @@ MARKED = {
 @pytest.mark.parametrize("what", MARKED)
 def test_marks_of_missing_cells_among_numbers_are_missing_by_every_door(tmp_path, door, what):
     cells = marks_among(MARKED[what])
+    if door in (by_dask, by_spark) and len(set(map(type, cells))) > 1:
+        pytest.skip("a column of an engine has one type")
     gaps = [None if cell in MARKS else cell for cell in cells]
     model, twin = (door({"odd": own, **USEFUL}, {}, tmp_path) for own in (cells, gaps))
     assert model.schema_ == twin.schema_
