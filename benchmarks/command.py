@@ -14,8 +14,20 @@ from pathlib import Path
 
 import tanager
 from benchmarks.harness import Line, seconds
+from tanager import _kernels
 
 TANAGER = str(Path(sys.executable).with_name("tanager"))
+# The code of another checkout with the kernels of this one: an installation from a checkout comes before all paths.
+OTHER = """
+import importlib.util, sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_editable")]
+sys.path.insert(0, sys.argv.pop(1))
+spec = importlib.util.spec_from_file_location("tanager._kernels", sys.argv.pop(1))
+sys.modules["tanager._kernels"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["tanager._kernels"])
+from tanager.cli.main import main
+main()
+"""
 
 
 def best_of(rounds: int, *words: str) -> float:
@@ -31,10 +43,10 @@ def best_of(rounds: int, *words: str) -> float:
 def processor_seconds(rounds: int, *words: str, fails: bool = False, source: str | None = None) -> float:
     """Seconds of the processor, user and system, best of several runs; ``source`` is the src folder of a checkout."""
     times = []
-    env = os.environ | ({} if source is None else {"PYTHONPATH": source})
+    command = [TANAGER] if source is None else [sys.executable, "-c", OTHER, source, str(_kernels.__file__)]
     for _ in range(rounds):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([TANAGER, *words], capture_output=True, check=not fails, env=env)
+        subprocess.run([*command, *words], capture_output=True, check=not fails)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(times)
@@ -86,14 +98,19 @@ def starting() -> Iterator[Line]:
 def before_and_after(source: str) -> None:
     """Processor seconds of the same commands by another checkout, whose src folder is given, and by this one."""
     ways = {"before": source, "now": str(Path(tanager.__file__).parent.parent)}
-    print(f"load {os.getloadavg()[0]:.1f}\n{'tanager ...':<32}{'before':>10}{'now':>10}")
+    print(f"load {os.getloadavg()[0]:.1f}\n{'tanager ...':<32}{'before':>10}{'now':>10}{'share':>8}")
     with tempfile.TemporaryDirectory() as old, tempfile.TemporaryDirectory() as new:
         for pair in zip(common_commands(old), common_commands(new), strict=True):
             spent = [
                 processor_seconds(3, *command.words, fails=command.fails, source=path)
                 for command, path in zip(pair, ways.values(), strict=True)
             ]
-            print(f"{pair[0].what:<32}" + "".join(f"{seconds(own):>10}" for own in spent), flush=True)
+            print(
+                f"{pair[0].what:<32}"
+                + "".join(f"{seconds(own):>10}" for own in spent)
+                + f"{spent[1] / spent[0]:>8.2f}",
+                flush=True,
+            )
 
 
 def lines() -> Iterator[Line]:

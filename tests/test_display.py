@@ -16,13 +16,18 @@ from tanager import (
     TAN,
     Column,
     DecisionNetwork,
+    DriftAware,
     Encoder,
+    EvolvingNaiveBayes,
     GeneralNetwork,
     JointCounts,
     NaiveBayes,
     Network,
     Schema,
     decisions_svg,
+    importance,
+    network_svg,
+    nomogram,
 )
 from tanager.display import bars, element, facts, folded, note, page, picture, preformatted, table
 from tanager.estimator import clone
@@ -236,6 +241,8 @@ SHOWN = {
     "unfitted encoder": lambda: Encoder(categorical=[ODD]),
     "counts": lambda: NaiveBayes().fit(*odd_rows()).counts_,
     "explanation": lambda: TAN().fit(*odd_rows()).explain(odd_rows()[0][:1]),
+    "explanations": lambda: TAN().fit(*odd_rows()).explain(odd_rows()[0]),
+    "importance": lambda: importance(TAN().fit(*odd_rows()), *odd_rows()),
     "results": lambda: FOLDS,
     "results of one": lambda: FOLDS.select(datasets=[ODD]),
     "table": FOLDS.summary,
@@ -254,6 +261,43 @@ def test_everything_that_is_shown_is_sound_html_and_odd_names_are_text(make):
 @pytest.mark.parametrize("make", SHOWN.values(), ids=SHOWN.keys())
 def test_what_is_printed_says_what_it_is(make):
     assert " object at 0x" not in repr(make())
+
+
+def test_many_explanations_show_the_first_rows_with_their_main_reasons():
+    model, (X, _) = NaiveBayes().fit(*odd_rows()), odd_rows()
+    html = model.explain(X)._repr_html_()
+    assert "... 40 more rows" in html
+    assert f"{model.predict_proba(X[:1]).max():.4f}" in html
+
+
+def test_what_can_be_printed_is_shown_as_it_is_printed():
+    X, y = odd_rows()
+    for shown in (
+        importance(NaiveBayes().fit(X, y), X, y),
+        nomogram(NaiveBayes().fit(X, y)),
+        EvolvingNaiveBayes().fit(X[["z"]], y).rules(),
+    ):
+        assert repr(shown) == str(shown)
+        assert "array(" not in repr(shown)
+
+
+def test_events_are_told_in_words():
+    X, y = ["a", "b"] * 300, ["no", "yes"] * 150 + ["yes", "no"] * 150
+    html = DriftAware(NaiveBayes(), on_drift="restart").partial_fit([[x] for x in X], y)._repr_html_()
+    assert "drift after row " in html
+    assert "Event(" not in html
+
+
+def test_arcs_that_go_around_boxes_stay_in_the_picture():
+    """The class has an arc to every column, and below the widest row of boxes these go around it."""
+    children = [f"column {i}" for i in range(5)]
+    below = [f"below {i}" for i in range(4)]
+    arcs = [("hub", child) for child in children + below] + [("class", name) for name in ("hub", *children, *below)]
+    drawn = network_svg(Network(dict.fromkeys(("class", "hub", *children, *below), (0, 1)), arcs))
+    left, _, width, _ = map(float, re.search(r'viewBox="([^"]*)"', drawn)[1].split())
+    across = [float(x) for path in re.findall(r' d="([^"]*)"', drawn) for x in re.findall(r"[MLC ](-?[\d.]+) ", path)]
+    assert left <= min(across)
+    assert max(across) <= left + width
 
 
 def test_a_network_is_drawn_once_for_all_kinds_of_displays(monkeypatch):

@@ -146,6 +146,20 @@ def warn_user(message: str, category: type[Warning] = DataWarning) -> None:
     warnings.warn(message, category, stacklevel=depth + 1)
 
 
+class ToldOnce:
+    """What is said several times inside, as by several models about one table, is said once, at the end."""
+
+    def __enter__(self) -> None:
+        self._caught = warnings.catch_warnings(record=True)
+        self._told: list[warnings.WarningMessage] = self._caught.__enter__()
+        warnings.simplefilter("always")
+
+    def __exit__(self, *_error: object) -> None:
+        self._caught.__exit__(None, None, None)
+        for text, category in dict.fromkeys((str(one.message), one.category) for one in self._told):
+            warn_user(text, category)
+
+
 def _between(frame: FrameType) -> bool:
     """Whether a frame is no line of a user: ours, or of a package that calls us for them."""
     package = str(frame.f_globals.get("__name__", "")).partition(".")[0]

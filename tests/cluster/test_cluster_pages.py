@@ -13,6 +13,8 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 def run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL))
+    # Spark stays in the folder in which its first session began, which may be that of another test.
+    code = code.replace('"chosen"', repr(str(tmp_path / "chosen")))
     names = {}
     exec(compile(code, page, "exec"), names)
     return names

@@ -138,8 +138,17 @@ def test_what_cannot_be_used_is_refused():
     with pytest.raises(DataError, match="with the 2 partitions of X"):
         fit(AODE(), frame, some_rows(50)["class"])
     model = fit(NaiveBayes(), frame, target="class", scheduler="sync")
-    with pytest.raises(SchemaMismatch, match="no column 'colour', which was learned"):
-        predict(model, frame[["x", "n"]])
+    with pytest.raises(SchemaMismatch, match="none of the 3 columns"):
+        predict(model, frame[["class"]]).compute()
+
+
+def test_a_column_that_a_frame_to_answer_lacks_is_missing_and_told():
+    table = some_rows(50)
+    model = fit(NaiveBayes(), dd.from_pandas(table, npartitions=2), target="class", scheduler="sync")
+    lacking = table[["x", "n"]]
+    with pytest.warns(DataWarning, match="1 of 3 columns is missing"):
+        found = predict(model, dd.from_pandas(lacking, npartitions=2)).compute(scheduler="sync")
+    assert list(found) == list(model.predict(lacking))  # which was told already
 
 
 @pytest.mark.long

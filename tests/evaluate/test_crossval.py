@@ -1,6 +1,8 @@
 """Cross-validation is honest, the same however it is run, and goes on where it was stopped."""
 
 import json
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -342,6 +344,22 @@ def test_several_data_sets_with_classifiers_made_for_each():
         timing=False,
     )
     assert [record["dataset"] for record in results.records] == ["text"] * 3 + ["wine"] * 3
+
+
+def test_what_is_left_out_is_told_once_at_the_line_of_the_user():
+    """In another process: where the tests run, random tables keep all columns."""
+    code = """
+import warnings
+from tanager import AODE, NaiveBayes
+from tanager.evaluate import cross_validate
+X = {"id": [f"n{i}" for i in range(60)], "size": ["S", "M", "L"] * 20}
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    cross_validate({"nb": NaiveBayes(), "aode": AODE()}, X, ["no", "yes"] * 30, folds=2, n_jobs=1)
+print([(one.lineno, str(one.message)[:29]) for one in told])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "[(8, \"1 column is left out: 'id' (e\")]\n"
 
 
 def test_rows_without_a_label_are_left_out():

@@ -80,7 +80,7 @@ def draw(screen: Screen, what: Any, output: str, **options: Any) -> None:
         return draw_picture(screen, lambda: what.plot(output))
     if not isinstance(what, Network) and not one_network(what):
         screen.note(f"{_type_name(what)} averages over many networks; the picture shows the tree (TAN) over its counts")
-        options.setdefault("target", what.target_name_)
+        options["target"] = options.get("target") or what.target_name_
         name, what = _type_name(what), TAN.from_counts(getattr(what, "best_", what).counts_)
         options.setdefault("title", f"{name} averages over many networks: shown is the tree (TAN) over its counts")
     given = {key: value for key, value in options.items() if value}

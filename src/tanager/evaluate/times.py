@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tanager.errors import MemoryBudgetError
+from tanager.errors import MemoryBudgetError, ToldOnce
 from tanager.estimator import clone
 from tanager.evaluate.fold_runner import Record
 from tanager.evaluate.plan import EvaluationPlan
@@ -25,11 +25,12 @@ def own_times(plans: Sequence[EvaluationPlan], report: Callable[[str], None], qu
     Medians of five runs, or of fewer if these take more than a quarter of a second together.
     """
     times: Times = {}
-    for plan in plans:
-        for name, model in plan.models.items():
-            if isinstance(model, CountsClassifier) and quick(name):
-                report(f"timing {name} on {plan.name}")
-                times[plan.name, name] = _time_of(model, plan)
+    with ToldOnce():
+        for plan in plans:
+            for name, model in plan.models.items():
+                if isinstance(model, CountsClassifier) and quick(name):
+                    report(f"timing {name} on {plan.name}")
+                    times[plan.name, name] = _time_of(model, plan)
     return times
 
 

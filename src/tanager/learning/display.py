@@ -202,7 +202,15 @@ def _texts(model: Any) -> list[Html]:
 
 def _events(model: Any) -> tuple[str, str]:
     """What happened along a stream, the last first."""
-    return "events", listed([str(event) for event in getattr(model, "events_", ())][::-1], 3)
+    return "last events", listed([_in_words(event) for event in getattr(model, "events_", ())][::-1], 3)
+
+
+def _in_words(event: Any) -> str:
+    """An event as people say it: when, what and why."""
+    if not hasattr(event, "what"):
+        return str(event)
+    why = f" ({event.why})" if getattr(event, "why", "") else ""
+    return f"{event.what} after row {event.row:,}{why}"
 
 
 # --- how good it is -------------------------------------------------------------------------------------------------

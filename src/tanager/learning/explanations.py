@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, overload
 
 import numpy as np
 
+from tanager.display import MOST_ROWS, heading, more, note, page
+from tanager.display import table as grid
 from tanager.encoding.typing import Label
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
@@ -124,6 +126,20 @@ class Explanations(Sequence[Explanation]):
     def __repr__(self) -> str:
         shape = f"{len(self):,} rows, {len(self.columns)} columns, {len(self.classes)} classes"
         return f"Explanations({shape}: {', '.join(map(repr, self.classes[:5]))}{', ...' * (len(self.classes) > 5)})"
+
+    def _repr_html_(self) -> str:
+        shown = self[:MOST_ROWS]
+        told = shown.to_columns()
+        cells = [told[name].tolist() for name in ("answer", "against", "probability", "log_odds")]
+        lines = [
+            (number, answer, against, f"{probability:.4f}", f"{odds:+.4f}", reasons)
+            for number, answer, against, probability, odds, reasons in zip(
+                shown.numbers.tolist(), *cells, shown.reasons(), strict=True
+            )
+        ]
+        names = ("row", "answer", "against", "probability", "log-odds", "main reasons")
+        rows = grid(names, lines, right=(False, False, False, True, True, False))
+        return page(heading("Explanations", f"{len(self):,} rows"), rows, note(more(len(self) - len(shown), "rows")))
 
     @property
     def of_answers(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager.counts.block import Block
+from tanager.display import bars, element, page
 from tanager.errors import OptionError, is_number, nearest
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.scoring.calibration import Calibrated
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 SMALLEST = 1e-15  # that a probability counts as, in a log loss
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Importance:
     """By how much the log loss of rows rises where a column is not known, the largest rise first.
 
@@ -106,6 +107,16 @@ class Importance:
             rise, low, high = numbers
             lines.append(f"  {name:<{width}}  {rise:+.4f}  ({low:+.4f} to {high:+.4f})")
         return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        about = f" by how much the log loss, {self.log_loss:.4f} over {self.n_rows:,.0f} rows, rises without a column"
+        rises = [
+            (name, float(rise), f"{rise:+.4f}  ({low:+.4f} to {high:+.4f})")
+            for name, rise, low, high in zip(self.columns, self.increase, self.low, self.high, strict=True)
+        ]
+        return page(element("span", element("b", "Importance"), about), bars(rises))
 
 
 def importance(

@@ -45,7 +45,7 @@ class Axis:
         return max(self.points) - min(self.points)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Nomogram:
     """The log-odds of an answer against another class: ``prior``, and one point from each axis, add up to them.
 
@@ -81,6 +81,8 @@ class Nomogram:
             )
             lines.append(f"  {axis.column}{f' (where {given})' if given else ''}: {points}")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def nomogram(

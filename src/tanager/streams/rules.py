@@ -132,7 +132,7 @@ class Rule:
         return self.text()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rules(Sequence[Rule]):
     """All rules of a model. Printed, they are sentences; asked with a row, they answer as the model does."""
 
@@ -165,6 +165,8 @@ class Rules(Sequence[Rule]):
 
     def __str__(self) -> str:
         return "\n".join([*(str(rule) for rule in self.rules), *filter(None, [self.note])])
+
+    __repr__ = __str__
 
 
 def rules_of(pseudo_classes: Sequence[PseudoClass], join: str = "product") -> Rules:

@@ -102,7 +102,10 @@ def svg_of(picture: Mapping[str, Any]) -> str:
     """The SVG of what ``picture_of`` or ``decision_picture`` gives."""
     nodes = {node["name"]: node for node in picture["nodes"]}
     left, top, _, _ = _bounds(nodes.values(), MARGIN)
-    width, height = picture["width"] - left + MARGIN, picture["height"] - top + MARGIN
+    across = [x for arc in picture["arcs"] for x, _ in arc["points"] or ()]  # arcs may go around boxes
+    left = min([left, *(x - MARGIN for x in across)])
+    width = max([picture["width"], *across]) - left + MARGIN
+    height = picture["height"] - top + MARGIN
     arcs = [_arc(arc, nodes) for arc in picture["arcs"]]
     about = f"A network of {len(nodes)} variables and {len(arcs)} arcs"
     return "\n".join(
