@@ -115,7 +115,8 @@ def test_a_search_goes_on_where_it_was_left():
     whole = smallest(function, start_at(function, np.ones(20)), Bends(), 100, 1e-6)
     bends = Bends()
     part = smallest(function, start_at(function, np.ones(20)), bends, 3, 1e-6)
-    assert whole.last and not part.last
+    assert whole.last
+    assert not part.last
     np.testing.assert_array_equal(smallest(function, part, bends, 97, 1e-6).at, whole.at)
 
 
