@@ -154,7 +154,7 @@ def test_terms_of_a_half_use_the_strengths_of_the_other_and_the_counts_of_all_ot
 
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_cells_taken_together_say_what_rows_one_by_one_say(k):
-    """A row that weighs nothing changes no count; but with it all rows learn strengths, and its neighbours terms, alone."""
+    """A row that weighs nothing changes no count, but makes its neighbours learn strengths and terms row by row."""
     rng = np.random.default_rng(k)
     n, n_columns = 300, 5
     labels = rng.integers(0, k, n).astype(np.uint16)
