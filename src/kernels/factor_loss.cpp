@@ -63,6 +63,12 @@ TANAGER_AVX2 inline __m256i words_at(const void *from) {
     return _mm256_loadu_si256(static_cast<const __m256i *>(from));
 }
 
+// Ask for memory that is read later: terms are larger than the caches, and lines too short for a processor to notice by
+// itself what comes next.
+TANAGER_AVX2 inline void fetch(const std::int8_t *from) {
+    _mm_prefetch(reinterpret_cast<const char *>(from), _MM_HINT_T0);
+}
+
 // Two neighbours as one number of 32 bits.
 inline std::int32_t pair_of(const std::int16_t *words) {
     return std::int32_t(std::uint32_t(std::uint16_t(words[0])) | std::uint32_t(std::uint16_t(words[1])) << 16);
@@ -74,7 +80,7 @@ TANAGER_AVX2 void add_terms_avx2(const std::int8_t *steps, std::int64_t n_factor
                                  const std::int16_t *high, const std::int16_t *low, std::int64_t *sums) {
     constexpr int together = 8, pairs = together / 2;
     std::vector<std::int32_t> high_sums(static_cast<std::size_t>(line)), low_sums(static_cast<std::size_t>(line));
-    const std::int64_t whole = n_factors / together * together;
+    const std::int64_t whole = n_factors / together * together, ahead = std::max<std::int64_t>(together * line, 2048);
     for (std::int64_t begin = 0; begin < whole; begin += most_products) {
         const std::int64_t end = std::min(whole, begin + most_products);
         std::fill(high_sums.begin(), high_sums.end(), 0);
@@ -87,6 +93,8 @@ TANAGER_AVX2 void add_terms_avx2(const std::int8_t *steps, std::int64_t n_factor
                 lows[p] = _mm256_set1_epi32(pair_of(low + f + 2 * p));
             }
             for (std::int64_t i = 0; i < line; i += 16) {
+                fetch(own + ahead + together * i);
+                fetch(own + ahead + together * i + 64);
                 std::int32_t *h = high_sums.data() + i, *l = low_sums.data() + i;
                 __m256i h0 = words_at(h), h1 = words_at(h + 8), l0 = words_at(l), l1 = words_at(l + 8);
                 for (int p = 0; p < pairs; ++p) {
@@ -129,6 +137,7 @@ TANAGER_AVX2 void add_slopes_avx2(const std::int8_t *steps, std::int64_t n_facto
             __m256i highs[together], lows[together];
             for (int t = 0; t < together; ++t) highs[t] = lows[t] = _mm256_setzero_si256();
             for (std::int64_t i = begin; i < end; i += 16) {
+                fetch(steps + (f - together) * line + together * i);
                 const __m256i high = words_at(gaps.high.data() + i), low = words_at(gaps.low.data() + i);
                 for (int t = 0; t < together; ++t) {
                     const __m256i own = sixteen(steps + (f + t) * line + i);

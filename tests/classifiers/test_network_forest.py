@@ -152,6 +152,30 @@ def test_terms_of_a_half_use_the_strengths_of_the_other_and_the_counts_of_all_ot
             np.testing.assert_allclose(got[0, at], want, atol=0.02)
 
 
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_cells_taken_together_say_what_rows_one_by_one_say(k):
+    """A row that weighs nothing changes no count, but makes its neighbours learn strengths and terms row by row."""
+    rng = np.random.default_rng(k)
+    n, n_columns = 300, 5
+    labels = rng.integers(0, k, n).astype(np.uint16)
+    slots = np.where(rng.random((n_columns, n)) < 0.5, labels % 3, rng.integers(0, 4, (n_columns, n))).astype(np.uint16)
+    groups = np.tile(np.arange(4, dtype=np.uint8), n_columns)[None, :]
+    families = np.array([[0, 0, -1, -1, -1], [0, 1, 0, -1, -1], [0, 2, 1, 0, -1], [0, 4, 3, 1, 0]], dtype=np.int32)
+    kernel = _kernels.Forest([4] * n_columns, groups, families, CLIP)
+
+    def learn(n, weights):
+        strengths, sizes = np.ones((len(families), 17), dtype=np.float32), (150, n - 150)
+        rooms = [LeftOutTerms.room(size, len(families), k) for size in sizes]
+        kernel.learn(slots[:, :n].copy(), labels[:n].copy(), weights, 150, 1000, max(sizes), k, strengths, *rooms)
+        return strengths, *(as_terms(room, 149, k) * 127 / CLIP for room in rooms)
+
+    ones = np.ones(n, dtype=np.float32)
+    together, alone = learn(n - 1, ones[:-1]), learn(n, np.append(ones[:-1], np.float32(0)))
+    np.testing.assert_allclose(together[0], alone[0], rtol=0.03)
+    for own, other in zip(together[1:], alone[1:], strict=True):
+        assert np.abs(own - other).max() <= 2
+
+
 @pytest.mark.parametrize(("k", "n_factors"), [(2, 7), (3, 7), (5, 21), (2, 1100), (19, 30)])
 @pytest.mark.parametrize("level", ["auto", "plain"])
 def test_the_loss_of_factors_and_its_slopes_are_those_of_a_plain_twin(k, n_factors, level):
