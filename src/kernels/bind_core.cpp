@@ -1,0 +1,30 @@
+// The first extension module: what every table, stream and answer needs. Each bind_*.cpp checks what Python hands over
+// and calls kernels that know no Python.
+#include "bindings.hpp"
+
+namespace core_bindings {
+namespace {
+
+void watch(nb::object callable) {
+    PyObject *before = common().watcher;
+    common().watcher = callable.is_none() ? nullptr : callable.release().ptr();
+    Py_XDECREF(before);
+}
+
+}  // namespace
+}  // namespace core_bindings
+
+NB_MODULE(_core, m) {
+    m.doc() = "Compiled kernels of tanager that every model needs: arrays in, arrays out.";
+    begin_module();
+    m.attr("_common") = nb::capsule(&common(), "tanager._common");
+    m.def(
+        "interrupt_checks", [] { return common().n_checks->load(); },
+        "How often kernels in the main thread have looked whether the user wants to stop.");
+    m.def("watch", &core_bindings::watch, nb::arg("callable").none(),
+          "Call this, some times a second, with what is done and what is to do in long calls of the main thread.");
+    bind_count(m);
+    bind_store(m);
+    bind_score(m);
+    bind_encode(m);
+}
