@@ -62,11 +62,11 @@ demo:
 $(VENV)/.core: $(VENV)/.tools $(KERNELS)
 	@$(BIN)/cmake -S . -B $(PLACE) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 		-DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > /dev/null
-	@$(BIN)/cmake --build $(PLACE) --target _core > build/core.log || { cat build/core.log; exit 1; }
+	@MAKEFLAGS= $(BIN)/cmake --build $(PLACE) --target _core > build/core.log || { cat build/core.log; exit 1; }
 	@touch $@
 
 $(VENV)/.learners: $(VENV)/.core
-	@$(BIN)/cmake --build $(PLACE) --target _learners > build/learners.log || { cat build/learners.log; exit 1; }
+	@MAKEFLAGS= $(BIN)/cmake --build $(PLACE) --target _learners > build/learners.log || { cat build/learners.log; exit 1; }
 	@touch $@
 
 demo-first: $(VENV)/.packages $(or $(BUILT),$(VENV)/.core)
