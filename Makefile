@@ -6,27 +6,38 @@ unexport PYTHONDONTWRITEBYTECODE
 
 KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all check docs packages bench sanitize sanitized fuzz fuzz-sanitized clean build
+.PHONY: demo demo-first demo-modules demo-rest test test-all check docs packages bench sanitize sanitized fuzz fuzz-sanitized clean build
 
 # uv installs in seconds what takes pip a minute. Where it cannot be had, or does not find a package, pip does the same.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL = sh -c 'test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python "$$@" || $(PIP) "$$@"' install
 
-# What the demo needs: the package with its kernels, what it cannot do without, matplotlib and pandas. What the build needs is
-# installed first and stays where it is, so that only kernels that have changed are compiled again: an isolated build has new
-# paths every time. The rest is installed while the kernels are compiled, and all modules are made into bytecode.
+# What the build needs is installed first and stays where it is, so that only kernels that have changed are compiled again: an
+# isolated build has new paths every time. An environment without pip is made in no time, and pip is needed for uv alone:
+# that of $(PYTHON) will do, where it has one.
 NEEDS = import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); print(*project
 BUILD_NEEDS = $(NEEDS)["build-system"]["requires"], sep="\n")
 RUN_NEEDS = $(NEEDS)["project"]["dependencies"], *project["project"]["optional-dependencies"]["plot"], sep="\n")
-$(VENV)/.built: $(KERNELS)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	test -x $(BIN)/uv || $(PIP) uv || echo "uv cannot be had here; pip takes a minute longer"
+GET_UV = --python $(BIN)/python install --quiet --disable-pip-version-check --no-compile uv
+$(VENV)/.tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
+	test -x $(BIN)/uv || $(PYTHON) -m pip $(GET_UV) 2> /dev/null || { $(PYTHON) -m venv $(VENV) && $(PIP) uv; } || \
+		echo "uv cannot be had here; pip takes a minute longer"
 	$(BIN)/python -c '$(BUILD_NEEDS)' > $(VENV)/build-needs.txt
 	$(BIN)/python -c '$(RUN_NEEDS)' > $(VENV)/run-needs.txt
-	$(INSTALL) -r $(VENV)/build-needs.txt "cmake>=3.20" "ninja>=1.11"
-	{ $(INSTALL) -r $(VENV)/run-needs.txt "pandas>=2.2,<4" && $(BIN)/python -m compileall -q src/tanager && \
-		$(BIN)/python -c "import matplotlib.pyplot, pandas, pyarrow, sklearn.ensemble, sklearn.model_selection"; } & \
-		$(PIP) --no-build-isolation --no-deps -e . && wait $$!
+	$(INSTALL) -r $(VENV)/build-needs.txt "cmake>=3.20" "ninja>=1.11" pip
+	touch $@
+
+# What the package cannot do without, matplotlib and pandas: for the demo.
+$(VENV)/.packages: $(VENV)/.tools
+	$(INSTALL) -r $(VENV)/run-needs.txt "pandas>=2.2,<4"
+	$(BIN)/python -m compileall -q src/tanager
+	$(BIN)/python -c "import pandas, pyarrow"
+	touch $@
+
+# The package, to be changed where it is.
+$(VENV)/.built: $(VENV)/.packages $(KERNELS)
+	$(INSTALL) --no-build-isolation --no-deps -e .
 	touch $@
 
 # What the tests need beyond that.
@@ -36,8 +47,39 @@ $(VENV)/.ready: $(VENV)/.built
 
 build: $(VENV)/.ready
 
-demo: $(VENV)/.built
-	$(BIN)/python examples/demo.py
+# The demo does not wait for all kernels. Its first chapter is shown once the first of the three modules is compiled, while the
+# second is; the third is left to `make build`. Modules are compiled in the folder where the whole package is built later, and
+# the package around them are links. Where all was built before, the demo takes that.
+BUILT := $(wildcard $(VENV)/.built)
+PLACE = $(shell $(BIN)/python -c 'from scikit_build_core.builder.wheel_tag import WheelTag as w; print(f"build/{w.compute_best([])}")')
+DEMO = $(if $(BUILT),,PYTHONPATH=build/demo) $(BIN)/python examples/demo.py
+LINK = ln -sfn $(abspath src/tanager)/* $(abspath $(PLACE))/_*.so build/demo/tanager/
+
+demo:
+	@$(if $(BUILT),,echo "Installing packages and compiling kernels: first answers after a minute, all of them after two.")
+	@$(MAKE) --no-print-directory -j 3 demo-rest
+
+$(VENV)/.core: $(VENV)/.tools $(KERNELS)
+	@$(BIN)/cmake -S . -B $(PLACE) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
+		-DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > /dev/null
+	@MAKEFLAGS= $(BIN)/cmake --build $(PLACE) --target _core > build/core.log || { cat build/core.log; exit 1; }
+	@touch $@
+
+$(VENV)/.learners: $(VENV)/.core
+	@MAKEFLAGS= $(BIN)/cmake --build $(PLACE) --target _learners > build/learners.log || { cat build/learners.log; exit 1; }
+	@touch $@
+
+demo-first: $(VENV)/.packages $(or $(BUILT),$(VENV)/.core)
+	@mkdir -p build/demo/tanager && $(LINK)
+	@$(DEMO) --only first
+	@$(if $(BUILT),,echo && echo "Meanwhile the kernels of the other chapters are compiled ...")
+
+demo-modules: demo-first
+	@$(BIN)/python -c "import matplotlib.pyplot, sklearn.ensemble, sklearn.model_selection"
+
+demo-rest: demo-first demo-modules $(or $(BUILT),$(VENV)/.learners)
+	@$(LINK)
+	@$(DEMO) --only rest
 
 # Workers that run out of tests take over some of the others': a few tests take long, and no order suits all machines.
 PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
@@ -129,8 +171,8 @@ sanitized: build
 	$(BIN)/cmake --build $(SANITIZED) --parallel 2
 	rm -rf $(SANITIZED)/site && mkdir -p $(SANITIZED)/site/tanager
 	ln -s $(abspath src/tanager)/* $(SANITIZED)/site/tanager/
-	cp $(SANITIZED)/_kernels*.so $(SANITIZED)/site/tanager/
-	@$(SANITIZED_PYTHON) -c "from tanager import _kernels; print('testing', _kernels.__file__)"
+	cp $(SANITIZED)/_*.so $(SANITIZED)/site/tanager/
+	@$(SANITIZED_PYTHON) -c "from tanager import _core; print('testing', _core.__file__)"
 
 sanitize: sanitized
 	@$(SANITIZED_PYTHON) -m pytest -p no:cacheprovider $(SANITIZED_TESTS)

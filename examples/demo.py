@@ -3,8 +3,10 @@
     make demo                                   or: python examples/demo.py
     python examples/demo.py --all               every classifier in the tables, not six of them
     python examples/demo.py --quick             a hundredth of the stream, for the tests
+    python examples/demo.py --only first        the first chapter, which `make demo` shows while it compiles what
+                     ... or --only rest         the others need
 
-Pictures go to demo-output/. Modules that later parts need are imported there: the first answer does not wait for them.
+Pictures go to demo-output/. What later chapters need is imported there: the first answer does not wait for it.
 """
 
 from __future__ import annotations
@@ -14,43 +16,22 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits
 
 import tanager
-from tanager import (
-    A2DE,
-    AODE,
-    FANC,
-    KDB,
-    SPC,
-    SPODE,
-    TAN,
-    TC,
-    AnytimeAODE,
-    BestOf,
-    Collection,
-    DriftAware,
-    EvolvingNaiveBayes,
-    JointCounts,
-    NaiveBayes,
-    NetworkForest,
-    SuperParentTAN,
-    Wrapped,
-    generate,
-)
 
 OUTPUT = Path("demo-output")
 FEWER_ROWS = {  # of the stream, for classifiers that are slow to learn, and why
-    SPODE: (100_000, "it tries every column as the super-parent, row by row"),
-    TC: (100_000, "it counts and reads triples"),
-    Wrapped: (100_000, "it learns a network for every threshold"),
-    BestOf: (20_000, "it tries eight classifiers, leaving out every row"),
-    NetworkForest: (20_000, "it learns hundreds of networks, and a weight for each of their factors"),
-    SuperParentTAN: (10_000, "it tries arc by arc, leaving out every row"),
+    "SPODE": (100_000, "it tries every column as the super-parent, row by row"),
+    "TC": (100_000, "it counts and reads triples"),
+    "Wrapped": (100_000, "it learns a network for every threshold"),
+    "BestOf": (20_000, "it tries eight classifiers, leaving out every row"),
+    "NetworkForest": (20_000, "it learns hundreds of networks, and a weight for each of their factors"),
+    "SuperParentTAN": (10_000, "it tries arc by arc, leaving out every row"),
 }
 
 
@@ -58,13 +39,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="every classifier in the tables")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the stream")
+    parser.add_argument("--only", choices=["first", "rest"], help="the first chapter, or the others")
     options = parser.parse_args()
     n_rows = 10_000 if options.quick else 1_000_000
     kinds = every_classifier if options.all else six_to_know
     OUTPUT.mkdir(exist_ok=True)
     sys.stdout.reconfigure(line_buffering=True)  # also where somebody reads it through a pipe
     started = time.perf_counter()
-    a_table(kinds())
+    if options.only != "rest":
+        a_table()
+    if options.only == "first":
+        return
+    a_comparison(kinds())
     a_stream(n_rows, kinds())
     a_change(n_rows // 5)
     a_deadline()
@@ -75,12 +61,10 @@ def main() -> None:
 # --- 1. a table --------------------------------------------------------------------------------------------------
 
 
-def a_table(candidates: list[Any]) -> None:
+def a_table() -> None:
     heading("1. A table of numbers: breast cancer, 569 rows, 30 columns")
-    data = load_breast_cancer(as_frame=True)
-    X, y = data.data, data.target_names[data.target]
-
-    model = AODE().fit(X, y)
+    X, y = breast_cancer()
+    model = tanager.AODE().fit(X, y)
     left_out = model.leave_one_out(X, y)
     right = model.classes_[left_out.argmax(axis=1)] == y
     print(f"AODE().fit(X, y). Each of the {len(y)} rows left out in turn: {right.mean():.4f} accurate.")
@@ -95,7 +79,7 @@ def a_table(candidates: list[Any]) -> None:
 
     whole = model.predict_proba_one(row)
     without = model.unlearn(X[:100], y[:100]).predict_proba_one(row)
-    never_seen = AODE(schema=model.encoder_.schema).fit(X[100:], y[100:]).predict_proba_one(row)
+    never_seen = tanager.AODE(schema=model.encoder_.schema).fit(X[100:], y[100:]).predict_proba_one(row)
     again = model.partial_fit(X[:100], y[:100]).predict_proba_one(row)
     print(
         "\nIt can unlearn. Without the first 100 rows it answers as if it had never seen them:", without == never_seen
@@ -105,29 +89,52 @@ def a_table(candidates: list[Any]) -> None:
     print("\nNothing was encoded by hand. What was decided about the first columns:\n")
     print("\n".join(str(model.encoder_.schema).splitlines()[:5]), "\n...")
 
+
+def breast_cancer() -> tuple[Any, Any]:
+    """The table that comes with scikit-learn, as a frame, and words for the classes.
+
+    It is read as any other file: to import scikit-learn for that takes longer than all of the first chapter.
+    """
+    import pandas as pd
+
+    sizes = ["radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave points"]
+    sizes += ["symmetry", "fractal dimension"]
+    names = (
+        [f"mean {size}" for size in sizes] + [f"{size} error" for size in sizes] + [f"worst {size}" for size in sizes]
+    )
+    file = Path(find_spec("sklearn").origin).parent / "datasets" / "data" / "breast_cancer.csv"
+    table = pd.read_csv(file, skiprows=1, names=[*names, "class"])
+    return table[names], np.array(["malignant", "benign"])[table["class"]]
+
+
+# --- 2. a comparison ---------------------------------------------------------------------------------------------
+
+
+def a_comparison(candidates: list[Any]) -> None:
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
     from sklearn.naive_bayes import GaussianNB
 
+    from tanager.plot import plot_comparison, plot_network
+
+    heading("2. Beside scikit-learn: the same table, 171 rows kept apart")
+    X, y = breast_cancer()
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=1, stratify=y)
-    print("\nOn 171 rows that were kept apart, beside scikit-learn:\n")
     rivals = [GaussianNB(), RandomForestClassifier(random_state=1)]
     lines = [measured(rival, X_train, y_train, X_test, y_test, yardstick=True) for rival in rivals]
     lines += [measured(candidate, X_train, y_train, X_test, y_test) for candidate in candidates]
     show(lines, X_train, X_test)
     print("With so few rows the rates are mostly the cost of a call; the stream below shows the real ones.")
 
-    tree = TAN().fit(X_train, y_train)
+    tree = tanager.TAN().fit(X_train, y_train)
     print("\nThe strongest arcs of the tree that TAN learned (parent -> child):")
     for parent, child, information in strongest_arcs(tree)[:5]:
         print(f"  {parent} -> {child}  ({information:.3f} nats)")
-    from tanager.plot import plot_comparison, plot_network
-
     plot_network(tree, OUTPUT / "tan-breast-cancer.png", target="diagnosis")
     plot_comparison(by_log_loss(lines), OUTPUT / "breast-cancer.png", title="Breast cancer")
 
 
-def strongest_arcs(model: TAN) -> list[tuple[str, str, float]]:
+def strongest_arcs(model: tanager.TAN) -> list[tuple[str, str, float]]:
     from tanager.structure.measures import conditional_information
 
     names, information = model.counts_.schema.names, conditional_information(model.counts_)
@@ -137,15 +144,16 @@ def strongest_arcs(model: TAN) -> list[tuple[str, str, float]]:
     )
 
 
-# --- 2. a stream -------------------------------------------------------------------------------------------------
+# --- 3. a stream -------------------------------------------------------------------------------------------------
 
 
 def a_stream(n_rows: int, candidates: list[Any]) -> None:
     from sklearn.naive_bayes import CategoricalNB
 
+    from tanager import A2DE, AODE, FANC, KDB, SPC, TAN, JointCounts, NaiveBayes, generate
     from tanager.plot import plot_comparison, plot_network
 
-    heading(f"2. A stream: {n_rows:,} rows of 19 binary columns, drawn from a random TAN")
+    heading(f"3. A stream: {n_rows:,} rows of 19 binary columns, drawn from a random TAN")
     X, y = generate.tan(dirichlet=5.0, random_state=7).take(n_rows)
     half = n_rows // 2
 
@@ -154,7 +162,7 @@ def a_stream(n_rows: int, candidates: list[Any]) -> None:
     yardstick = CategoricalNB(min_categories=2)
     lines = [measured(yardstick, X[:half], y[:half], X_test, y_test, yardstick=True)]
     for candidate in candidates:
-        rows, reason = FEWER_ROWS.get(type(candidate), (half, ""))
+        rows, reason = FEWER_ROWS.get(type(candidate).__name__, (half, ""))
         rows = min(rows, half)
         if rows < half:
             progress(f"learning {name_of(candidate)} from {rows:,} rows only: {reason}")
@@ -186,13 +194,14 @@ def a_stream(n_rows: int, candidates: list[Any]) -> None:
     plot_network(tan, OUTPUT / "tan-stream.png")
 
 
-# --- 3. a world that changes -------------------------------------------------------------------------------------
+# --- 4. a world that changes -------------------------------------------------------------------------------------
 
 
 def a_change(n_rows: int) -> None:
+    from tanager import AODE, DriftAware, EvolvingNaiveBayes, NaiveBayes, generate
     from tanager.evaluate import prequential
 
-    heading(f"3. A world that changes: {n_rows:,} rows, another model from the middle on")
+    heading(f"4. A world that changes: {n_rows:,} rows, another model from the middle on")
     stream = generate.drift(generate.tan(random_state=1), generate.tan(random_state=2), at=n_rows // 2)
     models = {
         "NaiveBayes": NaiveBayes(),
@@ -224,11 +233,15 @@ def a_change(n_rows: int) -> None:
 
 
 def six_to_know() -> list[Any]:
+    from tanager import AODE, FANC, TAN, BestOf, NaiveBayes, NetworkForest
+
     return [NaiveBayes(), TAN(), AODE(), FANC(), BestOf(), NetworkForest()]
 
 
 def every_classifier() -> list[Any]:
     """One of each, in the order of the alphabet, with Collection told what to vote on."""
+    from tanager import SPC, Collection
+
     public = (getattr(tanager, name) for name in tanager.__all__)
     kinds = [kind for kind in public if hasattr(kind, "predict_proba") and kind is not Collection]
     return [*(kind() for kind in kinds), SPC(super_parent="mi"), Collection({i: [[], [0]] for i in range(1, 19)})]
@@ -263,15 +276,17 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.perf_counter() - started
 
 
-# --- 4. a deadline -----------------------------------------------------------------------------------------------
+# --- 5. a deadline -----------------------------------------------------------------------------------------------
 
 
 def a_deadline() -> None:
+    from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
+    from tanager import AnytimeAODE
     from tanager.plot import plot_anytime
 
-    heading("4. Answers in time: handwritten digits, 64 columns, 10 classes")
+    heading("5. Answers in time: handwritten digits, 64 columns, 10 classes")
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=1, stratify=y)
     warnings.simplefilter("ignore", tanager.DataWarning)  # pixels that are left out, and shades that are new: see below
@@ -297,7 +312,7 @@ def a_deadline() -> None:
 
 def name_of(model: Any) -> str:
     """SPC(super_parent='mi') as its repr says; a Collection by how many parent sets it has."""
-    return "Collection({...})" if isinstance(model, Collection) else repr(model).removesuffix("()")
+    return "Collection({...})" if type(model).__name__ == "Collection" else repr(model).removesuffix("()")
 
 
 def show(lines: list[dict[str, Any]], X: Any, X_test: Any) -> None:

@@ -13,6 +13,9 @@ PACKAGE = ROOT / "src" / "tanager"
 LAYERS = [
     (
         "errors",
+        "_core",
+        "_learners",
+        "_searches",
         "_kernels",
         "archive",
         "saved",

@@ -1,11 +1,17 @@
 """The layers point one way, parts use each other by public names, and tanager is light to import."""
 
+import ast
 import subprocess
 import sys
 from collections import Counter
 
+import pytest
+
 import layers
 import tanager
+from tanager import _core, _learners, _searches
+
+MODULES = [_core, _learners, _searches]
 
 HEAVY = ["pyarrow", "pandas", "polars", "matplotlib", "river", "scipy.stats", "starlette", "msgspec", "httpx2"]
 HEAVY += ["onnx", "onnxruntime", "skl2onnx", "duckdb"]
@@ -78,6 +84,27 @@ def test_the_package_offers_its_public_names_alone():
     """Also after parts of it were imported, and public names used."""
     code = "import tanager, tanager.files; tanager.AODE; print(*(n for n in dir(tanager) if not n.startswith('__')))"
     assert run(code).split() == sorted(tanager.__all__)
+
+
+def test_names_of_kernels_are_those_of_the_stub_each_in_one_module():
+    stub = ast.parse((layers.PACKAGE / "_kernels.pyi").read_text(encoding="utf-8"))
+    named = {node.name for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    found = Counter(name for module in MODULES for name in vars(module) if not name.startswith("_"))
+    assert set(found) == named
+    assert set(found.values()) == {1}
+
+
+@pytest.mark.parametrize("module", ["_core", "_searches"])
+def test_kernels_that_are_not_compiled_are_told_by_name(module):
+    """As in a folder where the demo was shown, and nothing built."""
+    code = (
+        f"import sys; sys.modules['tanager.{module}'] = None\n"
+        "try:\n    from tanager import _kernels; _kernels.KeptJoints, _kernels.Sample\n"
+        "except ImportError as error: print(error)"
+    )
+    assert run(code).startswith(
+        f"tanager.{module} is not compiled. In a folder with the source 'make build' compiles it"
+    )
 
 
 def test_type_checkers_are_told_that_the_package_has_types():

@@ -10,7 +10,7 @@ import pytest
 
 import tanager
 from profiles import spread
-from tanager import _kernels
+from tanager import _core, _learners, _searches
 from tanager.learning.counts_classifier import CountsClassifier
 
 KINDS = [kind for name in tanager.__all__ if hasattr(kind := getattr(tanager, name), "predict_proba")]
@@ -39,7 +39,8 @@ def rows(n_rows, n_columns=6, seed=0):
 
 @pytest.mark.skipif("TANAGER_SANITIZED" not in os.environ, reason="only `make sanitize` builds that extension")
 def test_the_sanitized_extension_is_the_one_in_use():
-    assert os.path.abspath(_kernels.__file__).startswith(os.environ["TANAGER_SANITIZED"])
+    for module in (_core, _learners, _searches):
+        assert os.path.abspath(module.__file__).startswith(os.environ["TANAGER_SANITIZED"])
 
 
 @pytest.mark.parametrize("unseen", ["ignore", "smooth"])

@@ -55,18 +55,39 @@ void cut(Vector<double> values, Dense<double> cuts, Out<Code> out) {
     tanager::cut(values.data(), values.size(), values.stride(0), cuts.data(), cuts.size(), out.data(), out.stride(0));
 }
 
-template <class Number, class Code>
-std::vector<std::uint32_t> index_whole(Dense<Number> numbers, DenseOut<Code> out) {
-    same_length(numbers.size(), out.size());
-    if (numbers.size() == 0) throw std::invalid_argument("no numbers");
-    nb::gil_scoped_release release;
-    return tanager::WholeIndex<Number, Code>().run(numbers.data(), numbers.size(), out.data());
+// Of any type and layout that is checked here: a function of Python for each type takes long to compile.
+using WholeNumbers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using CodesOfRows = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Number>
+bool index_as(const WholeNumbers &numbers, const CodesOfRows &out, std::vector<std::uint32_t> &found) {
+    if (numbers.dtype() != nb::dtype<Number>()) return false;
+    const auto *from = static_cast<const Number *>(numbers.data());
+    if (out.dtype() == nb::dtype<std::uint8_t>())
+        found = tanager::WholeIndex<Number, std::uint8_t>().run(from, numbers.size(),
+                                                                static_cast<std::uint8_t *>(out.data()));
+    else
+        found = tanager::WholeIndex<Number, std::uint16_t>().run(from, numbers.size(),
+                                                                 static_cast<std::uint16_t *>(out.data()));
+    return true;
 }
 
 template <class... Number>
-void bind_index_whole(nb::module_ &m) {
-    (m.def("index_whole", &index_whole<Number, std::uint8_t>), ...);
-    (m.def("index_whole", &index_whole<Number, std::uint16_t>), ...);
+bool index_as_any(const WholeNumbers &numbers, const CodesOfRows &out, std::vector<std::uint32_t> &found) {
+    return (index_as<Number>(numbers, out, found) || ...);
+}
+
+std::vector<std::uint32_t> index_whole(const WholeNumbers &numbers, const CodesOfRows &out) {
+    same_length(numbers.size(), out.size());
+    if (numbers.size() == 0) throw std::invalid_argument("no numbers");
+    if (out.dtype() != nb::dtype<std::uint8_t>() && out.dtype() != nb::dtype<std::uint16_t>())
+        throw std::invalid_argument("codes must be uint8 or uint16");
+    std::vector<std::uint32_t> found;
+    nb::gil_scoped_release release;
+    if (!index_as_any<std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint64_t, std::uint32_t,
+                      std::uint16_t, std::uint8_t>(numbers, out, found))
+        throw std::invalid_argument("numbers must be integers");
+    return found;
 }
 
 std::vector<double> mdl_cuts(Dense<double> values, Dense<std::uint16_t> labels, std::optional<Dense<double>> weights,
@@ -328,8 +349,7 @@ void bind_encode(nb::module_ &m) {
     m.def("recode", &recode<std::uint16_t>);
     m.def("cut", &cut<std::uint8_t>);
     m.def("cut", &cut<std::uint16_t>);
-    bind_index_whole<std::int64_t, std::int32_t, std::int16_t, std::int8_t>(m);
-    bind_index_whole<std::uint64_t, std::uint32_t, std::uint16_t, std::uint8_t>(m);
+    m.def("index_whole", &index_whole, nb::arg().noconvert(), nb::arg().noconvert());
     m.def("mdl_cuts", &mdl_cuts, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
     m.def("cuts_of_unsorted", &cuts_of_unsorted, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
           nb::arg());

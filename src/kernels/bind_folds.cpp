@@ -1,8 +1,22 @@
-#include "bind_folds.hpp"
+// Rows that are dealt out to folds, for Python.
+#include <cmath>
 
-tanager::FoldedRows arrays::as_folded(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt,
-                                      int n_columns, int n_classes) {
-    tanager::FoldedRows rows;
+#include "bind_plan.hpp"
+#include "fold_errors.hpp"
+#include "plan_folds.hpp"
+
+namespace folds_bindings {
+using namespace tanager;
+using namespace arrays;
+using plan_bindings::PyPlan;
+
+namespace {
+
+using DealtRows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // (folds, rows)
+
+FoldedRows as_folded(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt, int n_columns,
+                     int n_classes) {
+    FoldedRows rows;
     rows.codes = as_codes(codes, n_columns);
     rows.labels = as_labels(labels, rows.codes.n_rows);
     expect(dealt.shape(0) > 0 && dealt.shape(0) < 65536 && std::int64_t(dealt.shape(1)) == rows.codes.n_rows,
@@ -13,12 +27,6 @@ tanager::FoldedRows arrays::as_folded(const AnyArray &codes, const AnyArray &lab
         expect(rows.labels.at(r) < n_classes, "a label is none of the classes");
     return rows;
 }
-
-namespace folds_bindings {
-using namespace tanager;
-using namespace arrays;
-
-namespace {
 
 void right_of_folds(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt,
                     const std::vector<std::int64_t> &n_values, const std::vector<double> &pseudo, int n_classes,
@@ -61,6 +69,18 @@ void weights_of_values(const AnyArray &codes_, const WeightArray &weights_, cons
     value_weights(codes, n_values, weights, out.data());
 }
 
+double right_by_plan(PyPlan &self, const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt, int n_jobs) {
+    self.check_ready();
+    const Store &s = self.plan.store;
+    const FoldedRows rows = as_folded(codes, labels, dealt, s.n, s.k);
+    expect(self.plan.estimate.unit == 1 && std::all_of(s.classes, s.classes + s.k, [](double x) { return x == 0; }),
+           "a plan is cross-validated over counts that are empty");
+    const Released release;
+    const double right = scoring::right_in_folds(self.plan, rows, n_jobs);
+    expect(!std::isnan(right), "a row has a value that these counts do not know");
+    return right;
+}
+
 }  // namespace
 }  // namespace folds_bindings
 
@@ -74,4 +94,5 @@ void bind_folds(nb::module_ &m) {
           "wanted column; last, one for all rows. Those of the first folds alone where n_asked is not 0.");
     m.def("value_weights", &weights_of_values, arg("codes"), arg("weights"), arg("n_values"), arg("out").noconvert(),
           "Adds what the rows with every value of every column weigh.");
+    m.def("right_in_folds", &right_by_plan, arg("plan"), arg("codes"), arg("labels"), arg("dealt"), arg("n_jobs") = 1);
 }

@@ -71,12 +71,6 @@ std::int64_t stream_half_lives(PyStore &store, const Line &units, double pseudo,
     return half_lives::test_then_train(members, stream);
 }
 
-void mirror(PyStore &store) {
-    expect(store.store.pairs, "there are no pairs to mirror");
-    nb::gil_scoped_release release;
-    mirror_pairs(store.store);
-}
-
 // --- the pool ------------------------------------------------------------------------------------------------------
 
 pool::Pool as_pool(const std::string &kind, const Line &weights, const Line &square, double step, double keep,
@@ -108,7 +102,6 @@ void bind_pool(nb::module_ &m) {
     m.def("stream_half_lives", &stream_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
           "codes"_a, "labels"_a, "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.none().noconvert(),
           "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
-    m.def("mirror_pairs", &mirror, "store"_a);
     m.def(
         "mix_pool",
         [](const std::string &kind, const Line &weights, const Line &square, double step, double keep, double share,

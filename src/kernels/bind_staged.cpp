@@ -1,27 +1,22 @@
-#include "bind_staged.hpp"
+// Runs through the members of a staged plan, and their validation, for Python.
+#include "bind_plan.hpp"
+#include "bind_staging.hpp"
+#include "staged_run.hpp"
+#include "validate_blocks.hpp"
 
 namespace staged_bindings {
 using namespace tanager::scoring;
 using namespace arrays;
+using plan_bindings::PyPlan;
 
 namespace {
 
-Mix mix_of(const std::string &mix) {
-    if (mix == "joint") return Mix::joint;
-    if (mix == "posterior") return Mix::posterior;
-    expect(mix == "replace", "members are mixed as joint, posterior or replace");
-    return Mix::replace;
-}
+using Tables = std::pair<std::shared_ptr<Compiled>, std::shared_ptr<Compiled>>;
 
-bool is_naive(const ScoringPlan &p) {
-    bool naive = !p.sum_of_products && p.class_parents.empty() && int(p.groups.size()) == p.store.n;
-    for (const Group &g : p.groups) naive = naive && g.terms.empty() && g.classes.empty() && g.base_weight == 1;
-    return naive;
-}
-
-bool alike(const Estimate &a, const Estimate &b) {
-    return a.kind == b.kind && a.strength == b.strength && a.first == b.first && a.learned == b.learned;
-}
+struct PyRun {
+    std::shared_ptr<void> store;  // the arrays behind the plan
+    std::unique_ptr<Run> run;
+};
 
 // Whether tables could have been made of this plan.
 bool fits(const Compiled &t, const ScoringPlan &p) {
@@ -41,33 +36,9 @@ void used(const PyRun &self, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::
     self.run->used(static_cast<std::int32_t *>(out.data()));
 }
 
-void check_limits(int limit, double margin) {
-    expect(limit >= -1, "a limit is a number of members, or -1 for all");
-    expect(margin >= 0, "a margin is a difference of logs, at least 0");
-}
-
-}  // namespace
-
-bool few_super_parents(const ScoringPlan &plan) {
-    const auto few = [](const Member &m) { return m.attributes.size() <= 2; };
-    return std::all_of(plan.members.begin(), plan.members.end(), few) &&
-           (!plan.otherwise || few_super_parents(*plan.otherwise));
-}
-
-void stage(ScoringPlan &plan, std::shared_ptr<ScoringPlan> naive, const std::string &mix, int limit, double margin) {
-    check_limits(limit, margin);
-    expect(plan.sum_of_products, "only the members of a sum can be staged");
-    expect(few_super_parents(plan), kFewSuperParents);
-    expect(std::all_of(plan.is_child.begin(), plan.is_child.end(), [](char child) { return child; }),
-           "a staged sum has all columns as children");
-    expect(is_naive(*naive) && alike(naive->estimate, plan.estimate) && naive->slots.limit == plan.slots.limit,
-           "the plan to begin with must be naive Bayes over all columns, with the same smoothing");
-    naive->rescale(plan.estimate.unit);
-    plan.staging = std::make_shared<Staging>(Staging{std::move(naive), mix_of(mix), limit, margin});
-}
-
-PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<ScoringPlan> plan, const AnyArray &codes_,
-               const std::optional<Tables> &tables, std::optional<int> limit, std::optional<double> margin) {
+void make_run(PyRun *self, const PyPlan &of, const AnyArray &codes_, const std::optional<Tables> &tables,
+              std::optional<int> limit, std::optional<double> margin) {
+    std::shared_ptr<ScoringPlan> plan = of.shared;
     expect(plan->staging != nullptr, "this plan is not staged");
     const Codes codes = as_codes(codes_, plan->store.n);
     Tables both;
@@ -79,14 +50,8 @@ PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<ScoringPlan> plan, c
     staging.margin = margin.value_or(staging.margin);
     check_limits(staging.limit, staging.margin);
     const Released release;
-    return {std::move(store), std::make_unique<Run>(std::move(plan), staging, codes, both.first, both.second)};
-}
-
-double *as_member_scores(const ScoringPlan &plan, const Doubles &scores) {
-    expect(plan.staging != nullptr, "this plan is not staged");
-    expect(scores.ndim() == 2 && scores.shape(0) == 6 && scores.shape(1) == plan.members.size() + 1,
-           "member scores must have six rows, and one column more than members");
-    return scores.data();
+    auto run = std::make_unique<Run>(std::move(plan), staging, codes, both.first, both.second);
+    new (self) PyRun{of.store, std::move(run)};
 }
 
 Judged as_judged(const std::string &lines) {
@@ -96,6 +61,21 @@ Judged as_judged(const std::string &lines) {
     return Judged::both;
 }
 
+std::int64_t validate(PyPlan &self, const AnyArray &codes, const AnyArray &labels,
+                      const std::optional<WeightArray> &weights, const Doubles &member_scores, bool leave_out,
+                      double unit, std::int64_t begin, std::int64_t nanoseconds, int n_jobs, const std::string &judged,
+                      KeptJoints *joints) {
+    double *scores = as_member_scores(self.plan, member_scores);
+    const Batch rows = as_batch(codes, labels, weights, self.plan.store.n);
+    expect(begin >= 0 && begin <= rows.n_rows(), "the row to begin with is none of the rows");
+    const Judged lines = as_judged(judged);
+    const Released release;
+    self.plan.refresh_missing();
+    return tanager::scoring::validate_members(self.plan, rows, scores, leave_out, unit, begin, nanoseconds, n_jobs,
+                                              lines, joints);
+}
+
+}  // namespace
 }  // namespace staged_bindings
 
 void bind_staged(nb::module_ &m) {
@@ -103,6 +83,8 @@ void bind_staged(nb::module_ &m) {
     nb::class_<KeptJoints>(m, "KeptJoints", "Joints of members, from the pass that judges them alone to the next.")
         .def(nb::init<std::size_t>(), nb::arg("most_bytes"));
     nb::class_<PyRun>(m, "Run", "Rows that are scored by one member after the other.")
+        .def("__init__", &make_run, nb::arg("plan"), nb::arg("codes"), nb::arg("tables").none() = nb::none(),
+             nb::arg("limit").none() = nb::none(), nb::arg("margin").none() = nb::none())
         .def(
             "advance",
             [](PyRun &self, std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
@@ -120,4 +102,8 @@ void bind_staged(nb::module_ &m) {
             },
             nb::arg("out").noconvert(), nb::arg("log_joint") = false)
         .def("used", &used, nb::arg("out").noconvert());
+    m.def("validate_members", &validate, nb::arg("plan"), nb::arg("codes"), nb::arg("labels"),
+          nb::arg("weights").none(), nb::arg("member_scores").noconvert(), nb::arg("leave_out"), nb::arg("unit") = 1.0,
+          nb::arg("begin") = 0, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1, nb::arg("judged") = "both",
+          nb::arg("joints").none() = nb::none());
 }

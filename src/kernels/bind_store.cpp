@@ -5,7 +5,6 @@
 
 #include "learn_rows.hpp"
 #include "subsumption.hpp"
-#include "super_parent_sums.hpp"
 
 namespace store_bindings {
 using namespace tanager;
@@ -44,6 +43,12 @@ bool forget_single(PyStore &self, const AnyArray &codes, int label, double raw) 
     return true;
 }
 
+void mirror(PyStore &store) {
+    expect(store.store.pairs, "there are no pairs to mirror");
+    nb::gil_scoped_release release;
+    mirror_pairs(store.store);
+}
+
 void halve(PyStore &self, int times) {
     expect(times >= 0, "cells are halved, not doubled");
     halve_cells(self.store, times);
@@ -62,27 +67,6 @@ void resolve(PyStore &self, const AnyArray &codes_, const TableArray &out_, doub
     const CodesOut out{static_cast<std::byte *>(out_.data()), out_.stride(0) * size, out_.stride(1) * size};
     const Released release;
     resolve_subsumption(s, codes, out, least, unit, left_out, n_jobs, gaps_differ);
-}
-
-void super_parent_sums(PyStore &self, const AnyArray &codes, const AnyArray &labels,
-                       const std::optional<WeightArray> &weights, const std::vector<int> &order,
-                       const std::string &kind, double strength, double unit, bool smooth_unseen, bool leave_out,
-                       int n_jobs, const Doubles &out) {
-    const Store &s = self.store;
-    const scoring::Estimate estimate{smoothing_named(kind), strength, unit};
-    expect(kind == "lidstone" || kind == "m", "pseudo-counts must be the same for all parents");
-    expect(strength > 0 && unit > 0, "pseudo-counts and their unit must be positive");
-    expect(s.pairs != nullptr, "pairs must be counted");
-    check_spare(s, smooth_unseen);
-    std::vector<int> sorted = order;
-    std::sort(sorted.begin(), sorted.end());
-    bool each_once = int(sorted.size()) == s.n;
-    for (int i = 0; each_once && i < s.n; ++i) each_once = sorted[i] == i;
-    expect(each_once, "the order must name each column once");
-    expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == s.n, "the output must have one number per column");
-    const Batch rows = as_batch(codes, labels, weights, s.n);
-    const Released release;
-    scoring::super_parent_sums(s, estimate, smooth_unseen, order, rows, leave_out, n_jobs, out.data());
 }
 
 // --- sparse tables ----------------------------------------------------------------------------------------------
@@ -204,8 +188,6 @@ void bind_store(nb::module_ &m) {
         .def("forget_one", &forget_single, arg("codes"), arg("label"), arg("raw"))
         .def("halve", &halve, arg("times"))
         .def("resolve", &resolve, arg("codes"), arg("out").noconvert(), arg("least"), arg("unit") = 1.0,
-             arg("left_out").none() = nb::none(), arg("n_jobs") = 1, arg("gaps_differ") = false)
-        .def("super_parent_sums", &super_parent_sums, arg("codes"), arg("labels"), arg("weights").none(), arg("order"),
-             arg("kind"), arg("strength"), arg("unit"), arg("smooth_unseen"), arg("leave_out"), arg("n_jobs"),
-             arg("out").noconvert());
+             arg("left_out").none() = nb::none(), arg("n_jobs") = 1, arg("gaps_differ") = false);
+    m.def("mirror_pairs", &mirror, arg("store"));
 }

@@ -1,8 +1,11 @@
-// Sums over sets of columns, counted in kept rows, for Python: rows are checked once, questions with every call.
+// Sums that are counted in rows, for Python: over sets of columns of kept rows, where rows are checked once and
+// questions with every call; and over the parents of super-parent classifiers.
 #include <cmath>
 
 #include "bind_left_out.hpp"
+#include "bind_store.hpp"
 #include "sum_over_rows.hpp"
+#include "super_parent_sums.hpp"
 
 namespace sums_bindings {
 using namespace arrays;
@@ -61,6 +64,27 @@ void parts(SumOverRows &self, const AnyArray &codes_, const Doubles &out, int si
     self.parts(codes, size, min_count, out.data());
 }
 
+void super_parent_sums(PyStore &self, const AnyArray &codes, const AnyArray &labels,
+                       const std::optional<WeightArray> &weights, const std::vector<int> &order,
+                       const std::string &kind, double strength, double unit, bool smooth_unseen, bool leave_out,
+                       int n_jobs, const Doubles &out) {
+    const Store &s = self.store;
+    const scoring::Estimate estimate{smoothing_named(kind), strength, unit};
+    expect(kind == "lidstone" || kind == "m", "pseudo-counts must be the same for all parents");
+    expect(strength > 0 && unit > 0, "pseudo-counts and their unit must be positive");
+    expect(s.pairs != nullptr, "pairs must be counted");
+    check_spare(s, smooth_unseen);
+    std::vector<int> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    bool each_once = int(sorted.size()) == s.n;
+    for (int i = 0; each_once && i < s.n; ++i) each_once = sorted[i] == i;
+    expect(each_once, "the order must name each column once");
+    expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == s.n, "the output must have one number per column");
+    const Batch rows = as_batch(codes, labels, weights, s.n);
+    const Released release;
+    scoring::super_parent_sums(s, estimate, smooth_unseen, order, rows, leave_out, n_jobs, out.data());
+}
+
 }  // namespace
 }  // namespace sums_bindings
 
@@ -74,4 +98,7 @@ void bind_sums(nb::module_ &m) {
              nb::arg("factors") = std::vector<double>(), nb::arg("labels").none() = nb::none(),
              nb::arg("weights").none() = nb::none(), nb::arg("n_jobs") = 1)
         .def("parts", &parts, nb::arg("codes"), nb::arg("out").noconvert(), nb::arg("size"), nb::arg("min_count"));
+    m.def("super_parent_sums", &super_parent_sums, nb::arg("store"), nb::arg("codes"), nb::arg("labels"),
+          nb::arg("weights").none(), nb::arg("order"), nb::arg("kind"), nb::arg("strength"), nb::arg("unit"),
+          nb::arg("smooth_unseen"), nb::arg("leave_out"), nb::arg("n_jobs"), nb::arg("out").noconvert());
 }

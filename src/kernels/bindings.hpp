@@ -1,4 +1,4 @@
-// What every bind_*.cpp needs: nanobind, the array types, and the functions that register kernels with the module.
+// What every bind_*.cpp needs: nanobind, the array types, and the functions that register kernels with a module.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -9,6 +9,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "cpu.hpp"
 #include "interrupt.hpp"
 
 namespace nb = nanobind;
@@ -27,7 +28,16 @@ class Released {
     static bool in_main_thread();  // where alone Python handles signals
     static void ask_python();
 };
-void remember_main_thread();
+
+// There are three modules, and one of each of these: `_core` has them, and hands them over to the others.
+struct Common {
+    std::atomic<tanager::CpuLevel> *cpu_level;
+    std::atomic<std::int64_t> *n_checks;
+    PyObject *watcher;  // called with what is done of a call, and all that is to do; null: nobody watches
+};
+Common &common();
+void use_common_of_core();  // in place of our own
+void begin_module();        // what all modules do first
 
 void bind_count(nb::module_ &m);
 void bind_store(nb::module_ &m);
@@ -42,6 +52,7 @@ void bind_gaussian(nb::module_ &m);
 void bind_changes(nb::module_ &m);
 void bind_class_weights(nb::module_ &m);
 void bind_conditional(nb::module_ &m);
+void bind_factors(nb::module_ &m);
 void bind_folds(nb::module_ &m);
 void bind_rules(nb::module_ &m);
 void bind_forest(nb::module_ &m);

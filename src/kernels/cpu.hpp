@@ -43,9 +43,15 @@ inline CpuLevel best_cpu_level() {
 #endif
 }
 
-inline std::atomic<CpuLevel> &chosen_cpu_level() {
-    static std::atomic<CpuLevel> level{best_cpu_level()};
-    return level;
+inline std::atomic<CpuLevel> *&place_of_cpu_level() {
+    static std::atomic<CpuLevel> own{best_cpu_level()};
+    static std::atomic<CpuLevel> *place = &own;
+    return place;
 }
+
+inline std::atomic<CpuLevel> &chosen_cpu_level() { return *place_of_cpu_level(); }
+
+// The level of another module, which is from now on ours as well.
+inline void use_cpu_level(std::atomic<CpuLevel> *level) { place_of_cpu_level() = level; }
 
 }  // namespace tanager

@@ -76,6 +76,23 @@ void cut(const double *values, std::size_t n_rows, std::ptrdiff_t value_stride, 
     }
 }
 
+// From distances to places among those that were seen; returns these.
+template <class Code>
+std::vector<std::uint32_t> ranked(const std::vector<std::uint8_t> &seen, std::size_t n_rows, Code *out) {
+    std::vector<std::uint32_t> distances;
+    std::vector<Code> place(seen.size());
+    for (std::uint32_t d = 0; d < seen.size(); ++d) {
+        if (!seen[d]) continue;
+        place[d] = static_cast<Code>(distances.size());
+        distances.push_back(d);
+    }
+    if (distances.size() <= distances.back()) {
+        const Code *places = place.data();
+        for (std::size_t r = 0; r < n_rows; ++r) out[r] = places[out[r]];
+    }
+    return distances;
+}
+
 // Whole numbers in a small range: which ones occur, and the place of each row's number among them.
 // One pass when the first rows hold the smallest number; else one look at all rows and a second pass.
 template <class Number, class Code>
@@ -88,7 +105,7 @@ class WholeIndex {
         if constexpr (sizeof(Number) > sizeof(Code))
             fits = pass(numbers, n_rows, smallest(numbers, std::min<std::size_t>(n_rows, block)), out);
         if (!fits && !pass(numbers, n_rows, smallest(numbers, n_rows), out)) return {};
-        return rank(n_rows, out);
+        return ranked(seen_, n_rows, out);
     }
 
   private:
@@ -119,21 +136,6 @@ class WholeIndex {
             for (std::size_t b = 0; b < n; ++b) seen[out[start + b]] = 1;
         }
         return true;
-    }
-
-    std::vector<std::uint32_t> rank(std::size_t n_rows, Code *out) const {
-        std::vector<std::uint32_t> distances;
-        std::vector<Code> place(n_codes);
-        for (std::uint32_t d = 0; d < n_codes; ++d) {
-            if (!seen_[d]) continue;
-            place[d] = static_cast<Code>(distances.size());
-            distances.push_back(d);
-        }
-        if (distances.size() <= distances.back()) {
-            const Code *places = place.data();
-            for (std::size_t r = 0; r < n_rows; ++r) out[r] = places[out[r]];
-        }
-        return distances;
     }
 };
 

@@ -32,13 +32,13 @@ class Call {
         return call;
     }
     // How often check_interrupt() was called on the thread that asks; for tests, which do not look at the clock.
-    static inline std::atomic<std::int64_t> n_checks = 0;
+    static inline std::atomic<std::int64_t> own_checks = 0, *n_checks = &own_checks;
 
     // On the thread that was called: asks, unless that was only just done.
     void ask() {
         if (ask_ == nullptr) return;
         // Not one step: calls of two threads may count as one, which is no harm, and costs nothing.
-        n_checks.store(n_checks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        n_checks->store(n_checks->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < interval) return;
         last_ = now;

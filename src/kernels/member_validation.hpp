@@ -2,13 +2,9 @@
 // each number of members together, and the answers are compared with its class.
 #pragma once
 #include "batch.hpp"
-#include "kept_joints.hpp"
 #include "staged_score.hpp"
 
 namespace tanager::scoring {
-
-// Which scores are wanted: of the members alone, of the first so many together, or both.
-enum class Judged { both, alone, together };
 
 // An answer next to the class that was true.
 struct Judgement {
@@ -77,14 +73,5 @@ class MemberValidation {
     void add_answer(Line line, int place, const double *chances);
     void write_answer(double *out) const;
 };
-
-// Rows from `begin` on, until all are done or (nanoseconds >= 0) the time is up, and at least one. A row without a
-// label adds nothing. Returns the row to go on with. Each thread sums for itself, so that sums of floats differ in
-// their last bits between numbers of threads, but not from call to call.
-// What is not asked for by `lines` may be left as it is. Members that are judged alone leave their joints in `joints`,
-// where there is one, for those that are judged together by the same rows and counts.
-std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double *scores, bool leave_out, double unit,
-                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines = Judged::both,
-                              KeptJoints *joints = nullptr);
 
 }  // namespace tanager::scoring

@@ -1,8 +1,10 @@
 #include "validate_blocks.hpp"
 
+#include <chrono>
 #include <numeric>
 
 #include "interrupt.hpp"
+#include "threads.hpp"
 
 namespace tanager::scoring {
 
@@ -210,6 +212,71 @@ void BlockValidation::end_row(int r, bool leave_out) {
     if (at.used >= n_members_) return;
     const Judgement found = judged(chances(r), k_, plan_.store.classes, row.y);
     for (int more = at.used + 1; more <= n_members_; ++more) add_judgement(prefix_ + more, size_, found, row.weight);
+}
+
+namespace {
+
+constexpr int most_threads = 1024;
+constexpr double block_nanoseconds = 4e6;  // work between two looks at the clock
+constexpr std::int64_t few_rows = 64;      // that are read sooner row by row, where there is a short cut for a row
+
+// Row by row.
+void validate_rows(const ScoringPlan &plan, Scratch &work, double *scores, const Batch &rows, std::int64_t from,
+                   std::int64_t to, bool leave_out, double unit) {
+    MemberValidation validation(plan, work, scores);
+    std::vector<int> slot(plan.store.n);
+    for (std::int64_t r = from; r < to; ++r) {
+        check_interrupt(r);
+        const int y = rows.labels.at(r);
+        if (y >= plan.store.k) continue;
+        plan.slots.read(rows.codes, r, slot.data());
+        const double weight = rows.weights[r];
+        validation.row(slot.data(), y, leave_out, unit * std::min(weight, 1.0), weight);
+    }
+}
+
+}  // namespace
+
+std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double *scores, bool leave_out, double unit,
+                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines,
+                              KeptJoints *joints) {
+    using Clock = std::chrono::steady_clock;
+    const std::int64_t n_rows = rows.n_rows();
+    const std::size_t size = 6 * (plan.members.size() + 1), n_threads = std::clamp(n_jobs, 1, most_threads);
+    const auto began = Clock::now();
+    const bool in_blocks = MemberRows::pays(plan) && (!plan.fast || n_rows - begin >= few_rows);
+    std::vector<std::vector<double>> sums(n_threads);
+    std::vector<std::unique_ptr<Scratch>> work(n_threads);
+    std::vector<std::unique_ptr<BlockValidation>> blocks(n_threads);
+    const auto some = [&](std::size_t thread, std::int64_t from, std::int64_t to) {
+        if (!work[thread]) {
+            work[thread] = std::make_unique<Scratch>(plan);
+            sums[thread].resize(size);
+            if (in_blocks)
+                blocks[thread] = std::make_unique<BlockValidation>(plan, *work[thread], sums[thread].data(), lines,
+                                                                   n_rows - begin, joints);
+        }
+        if (in_blocks) blocks[thread]->add(rows, from, to, leave_out, unit);
+        else validate_rows(plan, *work[thread], sums[thread].data(), rows, from, to, leave_out, unit);
+    };
+    // Under a clock, some rows at a time: a first few, then as many as take a thread some milliseconds.
+    std::int64_t at = begin, block = nanoseconds < 0 ? n_rows : std::int64_t(n_threads);
+    while (at < n_rows) {
+        const std::int64_t size_of_block = std::min(block, n_rows - at);
+        const std::int64_t parts = std::clamp<std::int64_t>(size_of_block / 64, 1, std::int64_t(n_threads));
+        tanager::run_threads(std::size_t(parts), [&](std::size_t t) {
+            const auto share = [&](std::int64_t part) { return at + size_of_block * part / parts; };
+            some(t, share(std::int64_t(t)), share(std::int64_t(t) + 1));
+        });
+        at += size_of_block;
+        const double gone = std::chrono::duration<double, std::nano>(Clock::now() - began).count();
+        if (nanoseconds >= 0 && gone >= double(nanoseconds)) break;
+        const double per_row = gone / double(at - begin), left = double(nanoseconds) - gone;
+        block = std::max<std::int64_t>(1, std::int64_t(std::min(block_nanoseconds, left) / per_row));
+    }
+    for (const auto &part : sums)
+        for (std::size_t q = 0; q < part.size(); ++q) scores[q] += part[q];
+    return at;
 }
 
 }  // namespace tanager::scoring

@@ -1,4 +1,4 @@
-"""The typed face of the compiled module: arrays in, arrays out."""
+"""The typed face of the three compiled modules: arrays in, arrays out."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -197,21 +197,6 @@ class Store:
         """The same for a single row; False, and nothing changed, where it has an unknown value or class."""
     def halve(self, times: int) -> None:
         """Divide all cells by 2 to this power."""
-    def super_parent_sums(
-        self,
-        codes: _Codes,
-        labels: _Codes,
-        weights: _Floats | None,
-        order: Sequence[int],
-        kind: str,
-        strength: float,
-        unit: float,
-        smooth_unseen: bool,
-        leave_out: bool,
-        n_jobs: int,
-        out: _Floats,
-    ) -> None:
-        """For each column as the super-parent of a collection: the sum of the probabilities of the rows' classes."""
     def resolve(
         self,
         codes: _Codes,
@@ -365,11 +350,6 @@ class ScoringPlan:
 
         Cells hold true counts times the unit. Strengths, weights and `min_count` are as for true counts.
         """
-    def right_in_folds(self, codes: np.ndarray, labels: np.ndarray, dealt: np.ndarray, n_jobs: int = 1) -> float:
-        """The weight of rows, (folds, rows), that are answered correctly from the rows of all other folds.
-
-        Over empty counts, which are empty again in the end.
-        """
     def rescale(self, unit: float) -> None:
         """Go on with another unit."""
     def learn_strengths(self) -> None:
@@ -406,38 +386,6 @@ class ScoringPlan:
 
         `mix` is "joint", "posterior" or "replace". At most `limit` members are added (-1: all), and no more once the
         same class led by more than `margin` in log-odds after two steps in a row. From then on all answers are staged.
-        """
-    def run(
-        self,
-        codes: _Codes,
-        tables: tuple[Compiled, Compiled] | None = None,
-        limit: int | None = None,
-        margin: float | None = None,
-    ) -> Run:
-        """Rows to go through step by step; from tables of this plan and of naive Bayes where they are given.
-
-        Limit and margin are those of the plan unless given.
-        """
-    def validate_members(
-        self,
-        codes: _Codes,
-        labels: _Codes,
-        weights: _Floats | None,
-        member_scores: _Floats,
-        leave_out: bool,
-        unit: float = 1.0,
-        begin: int = 0,
-        nanoseconds: int = -1,
-        n_jobs: int = 1,
-        judged: str = "both",
-        joints: KeptJoints | None = None,
-    ) -> int:
-        """Add to `member_scores` (6, members + 1) how each member alone, and each number of members, answers the rows.
-
-        Three rows of weights (wrong answers, probability of the true class, all rows) for naive Bayes and each member
-        alone, and three for the first 0, 1, ... members. With `leave_out` every row is answered without itself. Returns
-        the row to go on with; at least one is done even if the time is up. Judged "alone", members leave what they
-        found in `joints`; judged "together" they read it, which is for the same rows, counts and factors of classes.
         """
     def classes(self, priors: Sequence[float], factor: Sequence[float]) -> None:
         """Given priors, and factors of the classes; empty for none."""
@@ -504,36 +452,6 @@ class ScoringPlan:
         unit: float = 1.0,
     ) -> None:
         """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
-    def block_factors(
-        self,
-        blocks: Sequence[Sequence[int]],
-        over: Sequence[Sequence[Factor]],
-        codes: _Codes,
-        labels: _Codes,
-        log_prior: _Floats,
-        least_log: float,
-    ) -> list[Factor]:
-        """As `factors` for columns that are one column together, counted from the rows themselves.
-
-        The rows are all that was learned, once each, and have values in all these columns; pseudo-counts are constant
-        and positive. The columns of a block are in order.
-        """
-    def factors(
-        self,
-        products: Sequence[tuple[Any, ...]],
-        over: Sequence[Sequence[Factor]],
-        codes: _Codes,
-        labels: _Codes,
-        weights: _Floats | None,
-        log_prior: _Floats,
-        least_log: float,
-        unit: float = 1.0,
-    ) -> list[Factor]:
-        """What products over the same counts, with the same estimates, make of learned rows, each left out.
-
-        A product is (child, parents, weight, only, joined), as for `product`. Each is divided by P(y) of every row,
-        whose logs are given, and by the factors in `over`. Logs of a joint are no less than `least_log`.
-        """
     def terms(self) -> list[tuple[int, list[int]]]:
         """Child and parents of every term, in the order of `parts`."""
     def n_cells(self, leave_out: bool = False) -> float:
@@ -566,6 +484,18 @@ class KeptJoints:
 class Run:
     """Rows that are scored by one member after the other."""
 
+    def __init__(
+        self,
+        plan: ScoringPlan,
+        codes: _Codes,
+        tables: tuple[Compiled, Compiled] | None = None,
+        limit: int | None = None,
+        margin: float | None = None,
+    ) -> None:
+        """Rows to go through step by step; from tables of the plan and of naive Bayes where they are given.
+
+        Limit and margin are those of the plan unless given.
+        """
     def advance(self, steps: int = -1, nanoseconds: int = -1, n_jobs: int = 1) -> bool:
         """Naive Bayes for all rows at first; then rounds, in which every row that is not done gets its next member.
 
@@ -576,6 +506,84 @@ class Run:
     def answer(self, out: _Floats, log_joint: bool = False) -> None: ...
     def used(self, out: NDArray[np.int32] | NDArray[np.int64]) -> None:
         """How many members were added for each row."""
+
+def validate_members(
+    plan: ScoringPlan,
+    codes: _Codes,
+    labels: _Codes,
+    weights: _Floats | None,
+    member_scores: _Floats,
+    leave_out: bool,
+    unit: float = 1.0,
+    begin: int = 0,
+    nanoseconds: int = -1,
+    n_jobs: int = 1,
+    judged: str = "both",
+    joints: KeptJoints | None = None,
+) -> int:
+    """Add to `member_scores` (6, members + 1) how each member alone, and each number of members, answers the rows.
+
+    Three rows of weights (wrong answers, probability of the true class, all rows) for naive Bayes and each member
+    alone, and three for the first 0, 1, ... members. With `leave_out` every row is answered without itself. Returns
+    the row to go on with; at least one is done even if the time is up. Judged "alone", members leave what they
+    found in `joints`; judged "together" they read it, which is for the same rows, counts and factors of classes.
+    """
+
+def right_in_folds(
+    plan: ScoringPlan, codes: np.ndarray, labels: np.ndarray, dealt: np.ndarray, n_jobs: int = 1
+) -> float:
+    """The weight of rows, (folds, rows), that are answered correctly from the rows of all other folds.
+
+    Over empty counts, which are empty again in the end.
+    """
+
+def factors(
+    plan: ScoringPlan,
+    products: Sequence[tuple[Any, ...]],
+    over: Sequence[Sequence[Factor]],
+    codes: _Codes,
+    labels: _Codes,
+    weights: _Floats | None,
+    log_prior: _Floats,
+    least_log: float,
+    unit: float = 1.0,
+) -> list[Factor]:
+    """What products over the same counts, with the same estimates, make of learned rows, each left out.
+
+    A product is (child, parents, weight, only, joined), as for `product`. Each is divided by P(y) of every row,
+    whose logs are given, and by the factors in `over`. Logs of a joint are no less than `least_log`.
+    """
+
+def block_factors(
+    plan: ScoringPlan,
+    blocks: Sequence[Sequence[int]],
+    over: Sequence[Sequence[Factor]],
+    codes: _Codes,
+    labels: _Codes,
+    log_prior: _Floats,
+    least_log: float,
+) -> list[Factor]:
+    """As `factors` for columns that are one column together, counted from the rows themselves.
+
+    The rows are all that was learned, once each, and have values in all these columns; pseudo-counts are constant
+    and positive. The columns of a block are in order.
+    """
+
+def super_parent_sums(
+    store: Store,
+    codes: _Codes,
+    labels: _Codes,
+    weights: _Floats | None,
+    order: Sequence[int],
+    kind: str,
+    strength: float,
+    unit: float,
+    smooth_unseen: bool,
+    leave_out: bool,
+    n_jobs: int,
+    out: _Floats,
+) -> None:
+    """For each column as the super-parent of a collection: the sum of the probabilities of the rows' classes."""
 
 # Structure learning.
 class Sample:

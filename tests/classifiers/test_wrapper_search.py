@@ -33,6 +33,7 @@ from tanager import (
     Selective,
     SelectiveNaiveBayes,
     SuperParentTAN,
+    _kernels,
     load,
 )
 from tanager.counts.block import Block
@@ -207,11 +208,11 @@ def test_blocks_counted_from_rows_are_those_of_counts(estimate, k):
     )
     plan = View(counts, ProductOfSums((), (), ()), estimate).plan
     products = [(form.child, form.parents, form.weight, form.only, form.joined) for form in forms]
-    expected = plan.factors(products, [()] * 5, rows, labels, None, prior, -600.0)
+    expected = _kernels.factors(plan, products, [()] * 5, rows, labels, None, prior, -600.0)
     over = [(), (expected[0],), (), (), (expected[1],)]
-    expected = plan.factors(products, over, rows, labels, None, prior, -600.0)
+    expected = _kernels.factors(plan, products, over, rows, labels, None, prior, -600.0)
     for codes in (rows, np.asfortranarray(rows), rows.astype(np.uint16)):
-        found = plan.block_factors(blocks, over, codes, labels, prior, -600.0)
+        found = _kernels.block_factors(plan, blocks, over, codes, labels, prior, -600.0)
         for one, other in zip(found, expected, strict=True):
             logs, other_logs = np.zeros_like(prior), np.zeros_like(prior)
             one.add_to(logs)
@@ -219,9 +220,9 @@ def test_blocks_counted_from_rows_are_those_of_counts(estimate, k):
             np.testing.assert_allclose(logs, other_logs, atol=1e-12)
     rows[3, 1] = 255
     with pytest.raises(ValueError, match="without missing values"):
-        plan.block_factors(blocks, over, rows, labels, prior, -600.0)
+        _kernels.block_factors(plan, blocks, over, rows, labels, prior, -600.0)
     with pytest.raises(ValueError, match="in order"):
-        plan.block_factors([(3, 0)], [()], rows, labels, prior, -600.0)
+        _kernels.block_factors(plan, [(3, 0)], [()], rows, labels, prior, -600.0)
 
 
 def joined_triple():

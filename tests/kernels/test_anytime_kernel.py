@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import oracle
 from profiles import examples, later
-from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
+from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema, _kernels
 from tanager.scoring.decision import decide
 from tanager.scoring.forms import ProductOfSums, StagedSum, SumOfProducts
 from tanager.scoring.view import View
@@ -250,7 +251,7 @@ def test_there_is_an_answer_after_every_step(case, compiled):
     view, _, asked, slow, _ = case
     k = view.counts.n_classes
     tables = (view.plan.compile(), first_plan(view).compile()) if compiled else None
-    run = view.plan.run(asked, tables)
+    run = _kernels.Run(view.plan, asked, tables)
     more, t = run.advance(0), 0
     while True:
         at = [min(t, s.steps()) for s in slow]
@@ -262,7 +263,7 @@ def test_there_is_an_answer_after_every_step(case, compiled):
             break
         more, t = run.advance(1), t + 1
     assert not run.advance()
-    at_once = view.plan.run(asked, tables)
+    at_once = _kernels.Run(view.plan, asked, tables)
     assert not at_once.advance()
     close(answers_of(at_once, 3, k), answers_of(run, 3, k))
     assert members_of(at_once, 3).tolist() == members_of(run, 3).tolist()
@@ -377,7 +378,7 @@ def test_all_members_that_replace_naive_bayes_are_the_plain_sum(k, holes, two):
         )
         for compiled in (False, True):
             tables = (got.plan.compile(), first_plan(got).compile()) if compiled else None
-            run = got.plan.run(asked, tables)
+            run = _kernels.Run(got.plan, asked, tables)
             run.advance()
             np.testing.assert_allclose(
                 answers_of(run, 150, k, log_joint), score(expected, asked, log_joint=log_joint), rtol=1e-11, atol=1e-12
@@ -417,7 +418,7 @@ def test_tables_too_large_for_the_cache_and_threads_change_nothing(mix, k):
     tables = (view.plan.compile(), first_plan(view).compile())
     assert tables[0].nbytes > 2**20
     for both, n_jobs in itertools.product((None, tables), (1, 2)):
-        run = view.plan.run(many, both)
+        run = _kernels.Run(view.plan, many, both)
         run.advance(7, n_jobs=n_jobs)
         assert members_of(run, len(many)).max() == 7
         run.advance(n_jobs=n_jobs)
@@ -431,7 +432,7 @@ def test_hundreds_of_columns_do_not_underflow(mix):
     form = StagedSum(tuple((i,) for i in range(300)), (1.0,) * 300, 1.0, naive(300), mix=mix)
     view = View(counts, form, Lidstone(0.01))
     for tables in (None, (view.plan.compile(), first_plan(view).compile())):
-        run = view.plan.run(asked[:20], tables)
+        run = _kernels.Run(view.plan, asked[:20], tables)
         more = run.advance(0)
         while more:
             proba = answers_of(run, 20, 3)
@@ -469,7 +470,7 @@ def test_without_time_every_row_gets_naive_bayes(compiled):
     counts, asked = random_store(3, 12, 2)
     form = StagedSum(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
     view = View(counts, form, Lidstone(1.0))
-    run = view.plan.run(asked, (view.plan.compile(), first_plan(view).compile()) if compiled else None)
+    run = _kernels.Run(view.plan, asked, (view.plan.compile(), first_plan(view).compile()) if compiled else None)
     assert run.advance(nanoseconds=0)
     assert not members_of(run, 150).any()
     expected = score(View(counts, naive(12), Lidstone(1.0)), asked)
@@ -512,11 +513,11 @@ def test_judging_under_a_clock_goes_on_with_the_row_it_names():
 
 def test_no_rows_and_more_steps_than_there_can_be_are_no_trouble():
     view = d12("joint")
-    run = view.plan.run(QUERIES[:0])
+    run = _kernels.Run(view.plan, QUERIES[:0])
     assert not run.advance()
     assert not run.advance(nanoseconds=10**6)
     assert answers_of(run, 0, 2).shape == (0, 2)
-    run = view.plan.run(QUERIES)
+    run = _kernels.Run(view.plan, QUERIES)
     assert run.advance(0)
     assert not run.advance(2**63 - 1, 2**63 - 1)
     assert members_of(run, 3).tolist() == [5] * 3
@@ -551,27 +552,27 @@ def test_turns_that_make_no_sense_are_refused():
     refused("joint, posterior or replace", lambda: plan.staged(first, "mean"))
     refused("margin", lambda: plan.staged(first, "joint", -1, math.nan))
     refused("limit", lambda: plan.staged(first, "joint", -2))
-    refused("margin", lambda: plan.run(QUERIES, None, -1, -0.5))
-    refused("limit", lambda: plan.run(QUERIES, None, -2))
-    refused("not staged", lambda: first.run(QUERIES))
+    refused("margin", lambda: _kernels.Run(plan, QUERIES, None, -1, -0.5))
+    refused("limit", lambda: _kernels.Run(plan, QUERIES, None, -2))
+    refused("not staged", lambda: _kernels.Run(first, QUERIES))
 
 
 def test_arrays_that_do_not_fit_are_refused():
     view = d12("joint")
     plan, run = view.plan, view.run(QUERIES)
     run.advance()
-    refused("columns", lambda: plan.run(QUERIES[:, :4]))
-    refused("uint8 or uint16", lambda: plan.run(QUERIES.astype(np.int64)))
+    refused("columns", lambda: _kernels.Run(plan, QUERIES[:, :4]))
+    refused("uint8 or uint16", lambda: _kernels.Run(plan, QUERIES.astype(np.int64)))
     refused("one column per class", lambda: run.answer(np.empty((3, 3))))
     refused("one column per class", lambda: run.answer(np.empty((2, 2))))
     refused("incompatible", lambda: run.answer(np.empty((3, 2), dtype=np.float32)), TypeError)
     refused("members per row", lambda: run.used(np.empty(2, dtype=np.int64)))
     refused("int32 or int64", lambda: run.used(np.empty(3)))
     tables = (plan.compile(), first_plan(view).compile())
-    refused("another plan", lambda: plan.run(QUERIES, tables[::-1]))
-    refused("another plan", lambda: plan.run(QUERIES, (plan.compile(leave_out=True), tables[1])))
+    refused("another plan", lambda: _kernels.Run(plan, QUERIES, tables[::-1]))
+    refused("another plan", lambda: _kernels.Run(plan, QUERIES, (plan.compile(leave_out=True), tables[1])))
     shorter = view.with_form(StagedSum(((0,),), (1.0,), 1.0, naive(5)))
-    refused("another plan", lambda: plan.run(QUERIES, (shorter.plan.compile(), tables[1])))
+    refused("another plan", lambda: _kernels.Run(plan, QUERIES, (shorter.plan.compile(), tables[1])))
 
 
 def test_what_cannot_be_judged_is_refused():
@@ -579,17 +580,18 @@ def test_what_cannot_be_judged_is_refused():
     plan, judged = view.plan, np.zeros((6, 6))
     fixed = np.zeros((6, 6))
     fixed.flags.writeable = False
-    refused("six rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, np.zeros((6, 5)), True))
-    refused("incompatible", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, fixed, True), TypeError)
+    judge = partial(_kernels.validate_members, plan)
+    refused("six rows", lambda: judge(D12_ROWS, D12_LABELS, None, np.zeros((6, 5)), True))
+    refused("incompatible", lambda: judge(D12_ROWS, D12_LABELS, None, fixed, True), TypeError)
     refused(
         "incompatible",
-        lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged.astype(np.float32), True),
+        lambda: judge(D12_ROWS, D12_LABELS, None, judged.astype(np.float32), True),
         TypeError,
     )
-    refused("one label per row", lambda: plan.validate_members(D12_ROWS, D12_LABELS[:3], None, judged, True))
-    refused("one weight per row", lambda: plan.validate_members(D12_ROWS, D12_LABELS, np.ones(3), judged, True))
-    refused("none of the rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged, True, 1.0, -1))
-    refused("none of the rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged, True, 1.0, 13))
+    refused("one label per row", lambda: judge(D12_ROWS, D12_LABELS[:3], None, judged, True))
+    refused("one weight per row", lambda: judge(D12_ROWS, D12_LABELS, np.ones(3), judged, True))
+    refused("none of the rows", lambda: judge(D12_ROWS, D12_LABELS, None, judged, True, 1.0, -1))
+    refused("none of the rows", lambda: judge(D12_ROWS, D12_LABELS, None, judged, True, 1.0, 13))
     out = np.empty((12, 2))
     refused("six rows", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=np.zeros((5, 6))))
     refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged, keep=1.5))

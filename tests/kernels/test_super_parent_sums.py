@@ -125,6 +125,6 @@ def test_what_the_kernel_cannot_do_is_refused():
         [[0, 1, 2, 3], "m", 0.0],
     ):
         with pytest.raises(ValueError, match=r"order|pseudo"):
-            store.super_parent_sums(codes, labels, None, order, kind, strength, 1.0, False, True, 1, out)
+            _kernels.super_parent_sums(store, codes, labels, None, order, kind, strength, 1.0, False, True, 1, out)
     with pytest.raises(ValueError, match="one number per column"):
-        store.super_parent_sums(codes, labels, None, [0, 1, 2, 3], "m", 1.0, 1.0, False, True, 1, np.empty(3))
+        _kernels.super_parent_sums(store, codes, labels, None, [0, 1, 2, 3], "m", 1.0, 1.0, False, True, 1, np.empty(3))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, check_option, check_whole
@@ -230,7 +231,7 @@ class SPC(OrderedCollection):
         sums, block, rule = np.empty(counts.n_features), rows.block, self.estimate
         smooth, leave_out = self.unseen == "smooth", self.select == "loo"
         given = order, rule.kind, rule.strength, counts.scale, smooth, leave_out, self.n_threads, sums
-        counts.store.super_parent_sums(block.codes, block.labels, block.weights, *given)
+        _kernels.super_parent_sums(counts.store, block.codes, block.labels, block.weights, *given)
         return sums
 
     def _form(self, s: int, order: list[int], counts: JointCounts) -> Form:

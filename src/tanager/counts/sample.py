@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,11 +94,15 @@ class Sample:
         self.weights = check_weights(weights, len(codes))
         self.n_values = np.array([len(own) for own in self.values], dtype=np.int64)
         self._sizes = self.n_values.tolist()
-        self._rows = _kernels.Sample(self.codes, self.n_values.tolist(), self.weights)
         self._scores: dict[tuple[str, float, int, frozenset[int]], float] = {}
         self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Information]] = {}
         self._parts: dict[tuple[int, int], Sample] = {}
         self._filled: Sample | None = None
+
+    @cached_property
+    def _rows(self) -> _kernels.Sample:
+        """Made when something is counted first: samples that only deal out rows need none."""
+        return _kernels.Sample(self.codes, self.n_values.tolist(), self.weights)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Sample, (self.codes, self.values, self.names, self.weights)

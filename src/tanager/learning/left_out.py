@@ -143,7 +143,7 @@ class LeftOut:
         products = [(form.child, form.parents, form.weight, form.only, form.joined) for form in forms]
         divisors = over or [()] * len(forms)
         cells = self._columns, rows.labels, rows.weights
-        return view.plan.factors(products, divisors, *cells, self._prior, float(np.log(TINY)), view.unit)
+        return _kernels.factors(view.plan, products, divisors, *cells, self._prior, float(np.log(TINY)), view.unit)
 
     def block_factors(self, blocks: Sequence[tuple[int, ...]], over: Sequence[Change] = ()) -> list[Factor]:
         """The same for columns that are one column together, counted from the rows: see ``counts_blocks``."""
@@ -151,7 +151,9 @@ class LeftOut:
             return []
         rows, divisors = self._once, over or [()] * len(blocks)
         plan = self._view(EMPTY).plan
-        return plan.block_factors(blocks, divisors, self._columns, rows.labels, self._prior, float(np.log(TINY)))
+        return _kernels.block_factors(
+            plan, blocks, divisors, self._columns, rows.labels, self._prior, float(np.log(TINY))
+        )
 
     def counts_blocks(self) -> np.ndarray | None:
         """Which columns can be in ``block_factors``: those without gaps. None where no column can.

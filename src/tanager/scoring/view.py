@@ -239,7 +239,7 @@ class View:
         """
         tables = self._current_tables(len(codes), may_compile) if len(codes) > 1 else None
         both = None if tables is None or self._naive_tables is None else (tables, self._naive_tables)
-        return self.plan.run(codes, both, limit, margin)
+        return _kernels.Run(self.plan, codes, both, limit, margin)
 
     def validate(
         self,
@@ -264,8 +264,8 @@ class View:
         """
         nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
         rows = block.codes, block.labels, block.weights
-        return self.plan.validate_members(
-            *rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs, judged, joints
+        return _kernels.validate_members(
+            self.plan, *rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs, judged, joints
         )
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
@@ -302,7 +302,7 @@ class View:
 
         The counts must be empty, and are again in the end.
         """
-        return self.plan.right_in_folds(block.codes, block.labels, np.ascontiguousarray(dealt), n_jobs)
+        return _kernels.right_in_folds(self.plan, block.codes, block.labels, np.ascontiguousarray(dealt), n_jobs)
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Log-odds of the prior, and those of every column and parent set, for one row."""
