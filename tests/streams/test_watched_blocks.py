@@ -64,6 +64,16 @@ def test_blocks_in_the_kernels_are_as_one_by_one(kind, options, monkeypatch):
     assert_same(some, course(kind, options, X, y))
 
 
+def test_a_model_that_becomes_no_better_is_given_up_at_the_same_row(monkeypatch):
+    X, y = turning(400, 1)
+    noise = np.random.default_rng(7)
+    X, y = np.concatenate([X, noise.normal(size=(1400, 4))]), np.concatenate([y, noise.integers(0, 3, 1400)])
+    some = course(NaiveBayes, {"patience": 300}, X, y, cuts=(0,))
+    assert "kept" in [event.what for event in some[1]]
+    monkeypatch.setattr(drift_course, "run_blocks", lambda *_: (0, None))
+    assert_same(some, course(NaiveBayes, {"patience": 300}, X, y, cuts=(0,)))
+
+
 def test_a_block_with_something_new_is_left_to_the_other_way(monkeypatch):
     X, y = turning(3000, 2)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(e=[f"value {r // 300}" for r in range(len(y))])

@@ -128,12 +128,24 @@ class DDM:
         return float(self.warning), float(self.drift), float(self.min_rows), float(self.smoothing)
 
     def remembered(self) -> Remembered:
-        """All it remembers, as the kernels take it: answers, wrong ones, p and s at the lowest point, last signal."""
+        """All it remembers, as the kernels take it.
+
+        Returns
+        -------
+        tuple
+            Answers, wrong ones, p and s at the lowest point (NaN before), and the code of the last signal.
+        """
         low, spread = self.lowest or (math.nan, math.nan)
         return self.n, self.wrong, low, spread, SIGNALS.index(self.signal)
 
     def remember(self, after: Remembered) -> None:
-        """Go on from what the kernels gave."""
+        """Go on from what the kernels gave.
+
+        Parameters
+        ----------
+        after : tuple
+            As ``remembered`` gives it.
+        """
         self.n, self.wrong, low, spread, signal = after
         self.lowest = None if math.isnan(low) else (low, spread)
         self.signal = SIGNALS[signal]
