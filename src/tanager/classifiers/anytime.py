@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 
 from tanager.counts.joint import JointCounts
 from tanager.learning.anytime import AnytimeClassifier
+from tanager.learning.member_space import pairs_of_columns, single_columns
 from tanager.scoring.forms import Form, ParentSet, naive, one_dependence
 from tanager.structure.measures import class_information, class_information_given
 
@@ -95,15 +94,3 @@ class AnytimeA2DE(AnytimeClassifier):
 
     def _otherwise(self, n: int) -> Form:
         return one_dependence([1.0] * n, self.min_count) if n > 2 else naive(n)
-
-
-@lru_cache(maxsize=8)  # asked for at every row
-def single_columns(n: int) -> tuple[ParentSet, ...]:
-    """The columns, one by one."""
-    return tuple((i,) for i in range(n))
-
-
-@lru_cache(maxsize=8)
-def pairs_of_columns(n: int) -> tuple[ParentSet, ...]:
-    """The columns, two by two."""
-    return tuple(combinations(range(n), 2))

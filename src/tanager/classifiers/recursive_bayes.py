@@ -255,7 +255,7 @@ class RecursiveBayes(TreeClassifier):
         return AnswerScorer(tree, view, self.memory, maker, self.__dict__.pop("_n_first", None))
 
     def _choice(self) -> dict[str, Any]:
-        scorer = None if self._answering.current is None else self._answering.current.scorer
+        scorer = self.chosen_scorer
         if not isinstance(scorer, AnswerScorer):
             return super()._choice()
         scorer.follow()

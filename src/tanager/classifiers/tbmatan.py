@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager import saved
 from tanager.counts.estimates import BDeu, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
@@ -94,18 +93,16 @@ class TBMATAN(CountsClassifier):
         return naive(counts.n_features)
 
     def _scorer(self, view: View) -> Scorer:
-        return TreeAverage(view, float(self.ess), self._most_range, n_jobs=self.n_threads)
+        return TreeAverage(view, *self._prior, n_jobs=self.n_threads)
 
     def _scorer_from(self, view: View, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
         if "trees-log_weights" not in arrays:
             return None
-        n = view.counts.n_features
-        weights = saved.field("probabilities of its trees", arrays, "trees-log_weights", saved.array("f8", n, n))
-        return TreeAverage(view, float(self.ess), self._most_range, weights)
+        return TreeAverage.from_arrays(view, *self._prior, arrays)
 
     @property
-    def _most_range(self) -> float:
-        return SOFT_RANGE if self.soften else math.inf
+    def _prior(self) -> tuple[float, float]:
+        return float(self.ess), SOFT_RANGE if self.soften else math.inf
 
     @property
     def log_weights_(self) -> np.ndarray:

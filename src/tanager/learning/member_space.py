@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 
@@ -41,3 +43,15 @@ def members_that_fit(
             left -= needed
             held.update(new)
     return tuple(sorted(member for member in ranked if held.issuperset(_families(member, n))))
+
+
+@lru_cache(maxsize=8)  # asked for at every row
+def single_columns(n: int) -> tuple[ParentSet, ...]:
+    """The columns, one by one."""
+    return tuple((i,) for i in range(n))
+
+
+@lru_cache(maxsize=8)
+def pairs_of_columns(n: int) -> tuple[ParentSet, ...]:
+    """The columns, two by two."""
+    return tuple(combinations(range(n), 2))

@@ -158,6 +158,11 @@ class TreeClassifier(CountsClassifier):
         self._tree = self.tree_from_plain(data["tree"])
 
     @property
+    def chosen_scorer(self) -> Scorer | None:
+        """What answers with the tree as it was grown last; None where none was."""
+        return None if self._answering.current is None else self._answering.current.scorer
+
+    @property
     def part_tree(self) -> Tree:
         """The tree as it was grown last, in codes; ``tree_`` says it in words."""
         return self._tree

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
-from tanager import _kernels
+from tanager import _kernels, saved
 from tanager.counts.block import Block, Query
 from tanager.scoring.explain import PartList
 from tanager.scoring.view import View
@@ -37,6 +38,13 @@ class TreeAverage:
             log_weights = np.empty((counts.n_features, counts.n_features))
             _kernels.tree_weights(counts.store, log_weights, ess, counts.scale, n_jobs)
         self.log_weights = log_weights
+
+    @classmethod
+    def from_arrays(cls, naive: View, ess: float, most_range: float, arrays: Mapping[str, np.ndarray]) -> TreeAverage:
+        """What ``to_arrays`` gave, checked."""
+        n = naive.counts.n_features
+        weights = saved.field("probabilities of its trees", arrays, "trees-log_weights", saved.array("f8", n, n))
+        return cls(naive, ess, most_range, weights)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """What a model file needs where the counts have changed since this was made."""
