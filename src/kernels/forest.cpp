@@ -1,6 +1,7 @@
 #include "forest.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "cpu.hpp"
 #include "forest_levels.hpp"
@@ -96,35 +97,59 @@ class TableMaker {
         above_.resize(std::size_t(line));
         for (int v = 0; v < family.n_groups; ++v) std::fill_n(above_.begin() + v * c_, c_, levels.marginal(v, 0.0f));
         std::int64_t contexts = 1;
-        for (int l = 0; l <= family.n_parents; ++l) {
+        for (int l = 0; l < family.n_parents; ++l) {
             const int radix = l ? family.radix[l - 1] : 1;
             contexts *= radix;
-            const bool last = l == family.n_parents;
-            if (!last) cells_.resize(std::size_t(contexts * line));
-            smooth(family, levels, l, contexts, radix, strengths[l], last ? to : cells_.data());
-            if (!last) above_.swap(cells_);
+            cells_.resize(std::size_t(contexts * line));
+            for (std::int64_t u = 0; u < contexts; ++u)
+                smooth(family, levels, l, u, radix, strengths[l], cells_.data() + u * line);
+            above_.swap(cells_);
         }
-        loops_.logs(to, contexts * family.n_groups, c_, weight, clip);
-        for (std::int64_t u = 1; u <= contexts; ++u)
+        make_last(family, levels, strengths[family.n_parents], weight, clip, to);
+        for (std::int64_t u = 1; u <= family.n_contexts; ++u)
             std::fill_n(to + u * line - c_, c_, 0.0f);  // missing: says nothing
     }
 
   private:
-    // One level, from the probabilities above it.
-    void smooth(const Family &family, const Levels &levels, int l, std::int64_t contexts, int radix, float strength,
-                float *to) {
-        const int line = family.n_groups * c_;
-        const float *count = levels.cells[std::size_t(l)].data(), *total = levels.totals[std::size_t(l)].data();
-        totals_.resize(std::size_t(line));
-        for (std::int64_t u = 0; u < contexts; ++u, count += line, total += c_, to += line) {
-            for (int v = 0; v < family.n_groups; ++v) std::copy_n(total, c_, totals_.begin() + v * c_);
-            loops_.smooth(count, totals_.data(), above_.data() + (u / radix) * line, strength, line, to);
+    // The last level, in logs. Contexts that no row has are all alike below the same shorter context, and with many
+    // classes they are most of a table: logs are taken for the first of them alone. Short lines are as quickly made.
+    void make_last(const Family &family, const Levels &levels, float strength, float weight, float clip, float *to) {
+        const int l = family.n_parents, radix = l ? family.radix[l - 1] : 1, line = family.n_groups * c_;
+        const float *total = levels.totals[std::size_t(l)].data();
+        std::int64_t made = 0, first = -1;  // lines before `made` are logs; the first one like this below its context
+        alike_.clear();
+        for (std::int64_t u = 0; u < family.n_contexts; ++u, total += c_) {
+            if (u % radix == 0) first = -1;
+            const bool unseen = line >= least_line && std::all_of(total, total + c_, [](float n) { return n == 0; });
+            if (unseen && first >= 0) {
+                loops_.logs(to + made * line, (u - made) * family.n_groups, c_, weight, clip);
+                made = u + 1;
+                alike_.emplace_back(u, first);
+                continue;
+            }
+            smooth(family, levels, l, u, radix, strength, to + u * line);
+            if (unseen) first = u;
         }
+        loops_.logs(to + made * line, (family.n_contexts - made) * family.n_groups, c_, weight, clip);
+        for (const auto &[u, like] : alike_) std::copy_n(to + like * line, line, to + u * line);
     }
 
+    // One context of a level, from the probabilities of the level above it.
+    void smooth(const Family &family, const Levels &levels, int l, std::int64_t context, int radix, float strength,
+                float *to) {
+        const int line = family.n_groups * c_;
+        const float *count = levels.cells[std::size_t(l)].data() + context * line;
+        const float *total = levels.totals[std::size_t(l)].data() + context * c_;
+        totals_.resize(std::size_t(line));
+        for (int v = 0; v < family.n_groups; ++v) std::copy_n(total, c_, totals_.begin() + v * c_);
+        loops_.smooth(count, totals_.data(), above_.data() + (context / radix) * line, strength, line, to);
+    }
+
+    static constexpr int least_line = 16;
     int c_;
     const TableLoops &loops_;
     Floats cells_, above_, totals_;
+    std::vector<std::pair<std::int64_t, std::int64_t>> alike_;
 };
 
 }  // namespace

@@ -153,12 +153,10 @@ def test_networks_and_models_are_converted_to_pictures(run, iris, ending):
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
     drawn()
     run("fit", iris, "--model", "clmn")
-    for source in ("drawn.json", "iris.tanager"):
-        assert run("convert", source, f"x.{ending}", "--title", "Irises").code == 0
-        first = Path(f"x.{ending}").read_bytes()
-        assert first[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
-        run("convert", source, f"x.{ending}", "--title", "Irises")
-        assert Path(f"x.{ending}").read_bytes() == first
+    for source, path in (("iris.tanager", "models"), ("drawn.json", "first"), ("drawn.json", "second")):
+        assert run("convert", source, f"{path}.{ending}", "--title", "Irises").code == 0
+        assert Path(f"{path}.{ending}").read_bytes()[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
+    assert Path(f"first.{ending}").read_bytes() == Path(f"second.{ending}").read_bytes()
 
 
 def test_one_class_of_a_multi_net_is_converted(run, iris):

@@ -247,13 +247,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
             raise Stop
 
     with pytest.raises(Stop):
-        cross_validate(FEW, X, y, folds=10, resume=ledger, progress=stop, timing=False)
+        cross_validate(FEW, X, y, folds=10, resume=ledger, progress=stop, timing=False, n_jobs=1)
     ledger.write_bytes(ledger.read_bytes() + b'{"key": "cut off in the mid')
     seen = []
-    results = cross_validate(FEW, X, y, resume=ledger, progress=lambda *p: seen.append(p[:2]), timing=False)
+    results = cross_validate(FEW, X, y, resume=ledger, progress=lambda *p: seen.append(p[:2]), timing=False, n_jobs=1)
     assert seen[0] == (4, 10)
-    assert without_times(results) == without_times(cross_validate(FEW, X, y, timing=False))
-    again = cross_validate(FEW, X, y, resume=ledger, progress=lambda *p: seen.append(p[:2]), timing=False)
+    assert without_times(results) == without_times(cross_validate(FEW, X, y, timing=False, n_jobs=1))
+    again = cross_validate(FEW, X, y, resume=ledger, progress=lambda *p: seen.append(p[:2]), timing=False, n_jobs=1)
     assert seen[-1] == (10, 10)
     assert len(again.records) == 10 * len(FEW)
     assert all(json.loads(line) for line in ledger.read_text().splitlines() if "cut off" not in line)

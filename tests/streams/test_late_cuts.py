@@ -258,7 +258,7 @@ def test_half_lives_cut_all_members_alike():
 
 @pytest.mark.parametrize("first", [0.5, 2.0, np.nan])
 def test_trees_and_drift_aware_models_cut_late_as_well(first):
-    X, y = stream(m=900, first=first, seed=7)
+    X, y = stream(m=700, first=first, seed=7)
     tree, single = HoeffdingTree(warm_up=WARM, grace=50), HoeffdingTree(warm_up=WARM, grace=50)
     answers = tree.test_then_train(X, y)
     told = one_by_one(single, dicts(X), y)
@@ -272,7 +272,7 @@ def test_trees_and_drift_aware_models_cut_late_as_well(first):
 
 def test_a_column_that_a_tree_has_split_by_is_not_cut():
     rng = np.random.default_rng(0)
-    a = np.where(np.arange(3000) < 2000, rng.integers(0, 3, 3000), rng.integers(0, 400, 3000)).astype(float)
+    a = np.where(np.arange(1200) < 800, rng.integers(0, 3, 1200), rng.integers(0, 400, 1200)).astype(float)
     y = np.where(a < 3, a == 1, a > 200).astype(int)
     tree = HoeffdingTree(warm_up=WARM, grace=50).partial_fit(a[:, None], y)
     assert tree.n_leaves_ > 1

@@ -171,7 +171,7 @@ def test_odd_numbers_are_taken_or_refused_as_in_tables(name: str, odd: Any) -> N
 
 
 def test_weights_of_single_rows_count() -> None:
-    rows, labels = stream(80, seed=5)
+    rows, labels = stream(40, seed=5)
     weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], len(rows))
     for name, make in MODELS.items():
         short, long = make(), make()

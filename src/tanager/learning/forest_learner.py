@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tanager import _kernels
 from tanager.counts.block import Block
@@ -141,6 +142,12 @@ class SomeRows(Protocol):
         ...
 
 
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """The threads of NumPy's products. To find them takes milliseconds, and NumPy is loaded once."""
+    return ThreadpoolController()
+
+
 def learn_forest(
     schema: Schema, source: SomeRows, class_counts: np.ndarray, sizes: ForestSizes
 ) -> tuple[Forest, np.ndarray]:
@@ -166,7 +173,8 @@ def learn_forest(
         LeftOutTerms(second, CLIP / 127, *rows.some(rows.half, n_judged[1]), n_classes),
     )
     tell("weighing families")
-    with threadpool_limits(source.n_jobs, "blas"):  # many small products: more threads than asked for would only wait
+    # Many small products: more threads than asked for would only wait.
+    with _linear_algebra().limit(limits=source.n_jobs, user_api="blas"):
         found = factor_weights(halves, log_prior(class_counts), n_members)
     used = np.flatnonzero(found.factors > 0)
     forest = Forest(
