@@ -56,7 +56,7 @@ DEMO = $(if $(BUILT),,PYTHONPATH=build/demo) $(BIN)/python examples/demo.py
 LINK = ln -sfn $(abspath src/tanager)/* $(abspath $(PLACE))/_*.so build/demo/tanager/
 
 demo:
-	@$(if $(BUILT),,echo "Installing packages and compiling kernels: first answers after a minute, all of them after two.")
+	@$(if $(BUILT),,echo "Installing packages and compiling kernels: first answers after about a minute, all of them after two.")
 	@$(MAKE) --no-print-directory -j 3 demo-rest
 
 $(VENV)/.core: $(VENV)/.tools $(KERNELS)
@@ -82,7 +82,9 @@ demo-rest: demo-first demo-modules $(or $(BUILT),$(VENV)/.learners)
 	@$(DEMO) --only rest
 
 # Workers that run out of tests take over some of the others': a few tests take long, and no order suits all machines.
-PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
+# One worker more than processors, as some tests wait for servers and for other processes.
+WORKERS = $(shell $(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)")
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test: build
 	$(PYTEST)
