@@ -156,7 +156,7 @@ def test_the_classifier_in_contributing_works_as_it_stands(checks, tmp_path):
     environment = os.environ | {"PYTHONPATH": places, "FIRST_PARENT": str(folder)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
-    assert int(re.search(r"(\d+) passed", done.stdout).group(1)) > 10
+    assert int(re.search(r"(\d+) passed", done.stdout).group(1)) > 5
 
 
 def test_the_classifier_in_contributing_gives_the_answers_that_can_be_checked_on_paper():
