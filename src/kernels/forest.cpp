@@ -30,12 +30,12 @@ __attribute__((target("avx2"))) void deepen_avx2(std::uint32_t *index, std::size
 
 }  // namespace
 
-void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups, int radix) {
+void deepen(std::uint32_t *index, std::size_t n, const std::uint8_t *groups, int radix) {
     auto *own = deepen_plain;
 #if defined(__x86_64__)
     if (chosen_cpu_level() != CpuLevel::plain) own = deepen_avx2;
 #endif
-    own(index.data(), index.size(), groups, std::uint32_t(radix));
+    own(index, n, groups, std::uint32_t(radix));
 }
 
 namespace {
@@ -157,12 +157,13 @@ class TableMaker {
 void make_tables(const Plan &plan, const Rows &rows, const float *strengths, const float *weights, const Bounds &bounds,
                  int n_jobs, const std::int64_t *starts, float *tables) {
     each_member(plan, n_jobs, [&] {
-        return [&, groups = Groups(), levels = Levels(), maker = TableMaker(rows.n_classes)](std::size_t first,
-                                                                                             std::size_t last) mutable {
+        return [&, groups = Groups(), contexts = Contexts(), levels = Levels(), maker = TableMaker(rows.n_classes)](
+                   std::size_t first, std::size_t last) mutable {
             group_rows(plan, first, last, rows, 0, rows.n_rows, groups);
             for (std::size_t f = first; f < last; ++f) {
                 const Family &family = plan.families[f];
-                levels.count(family, rows, groups, 0, rows.n_rows);
+                contexts.all(family);
+                levels.count(family, contexts, rows, groups, 0, rows.n_rows);
                 maker.make(family, levels, strengths + f * depth, weights[f], bounds.clip, tables + starts[f]);
             }
         };

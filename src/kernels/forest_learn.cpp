@@ -155,20 +155,23 @@ class StrengthLearner {
           whole_(!rows.weights ||
                  std::all_of(rows.weights, rows.weights + rows.n_rows, [](float w) { return w >= 1; })) {}
 
-    void learn(const Family &family, const Levels &levels, const Groups &groups, std::int64_t begin, std::int64_t end,
-               float *strengths) {
+    void learn(const Family &family, const Contexts &contexts, const Levels &levels, const Groups &groups,
+               std::int64_t begin, std::int64_t end, float *strengths) {
         const std::int64_t n = end - begin;
+        const auto one_deeper = [&](int l) {
+            contexts.deepen(context_.data(), context_.size(), family, groups, rows_.n_rows, begin, l);
+        };
         context_.assign(std::size_t(n), 0u);
         const std::uint8_t *child = groups.data() + family.child * rows_.n_rows + begin;
         const int by_cells = whole_ ? deepest_within(family, n / rows_.n_classes) : -1;
-        for (int l = 1; l <= by_cells; ++l) one_deeper(family, groups, l, begin);
+        for (int l = 1; l <= by_cells; ++l) one_deeper(l);
         if (by_cells >= 0) learn_by_cells(family, levels, by_cells, child, begin, strengths);
         if (by_cells == family.n_parents) return;
         make_room(std::size_t(n));
         for (std::size_t s = 0; s < std::size_t(n); ++s)
             theta_[s] = by_cells < 0 ? levels.marginal(child[s], one(begin, s)) : cells_[cell(family, child, begin, s)];
         for (int l = by_cells + 1; l <= family.n_parents; ++l) {
-            if (l > 0) one_deeper(family, groups, l, begin);
+            if (l > 0) one_deeper(l);
             look_up(family, levels, l, child, begin, std::size_t(n));
             strengths[l] = best();
             loops_.smooth(a_.data(), b_.data(), strengths[l], n, theta_.data());
@@ -178,10 +181,6 @@ class StrengthLearner {
   private:
     float weight(std::int64_t r) const { return rows_.weights ? rows_.weights[r] : 1.0f; }
     float one(std::int64_t begin, std::size_t s) const { return std::min(1.0f, weight(begin + std::int64_t(s))); }
-
-    void one_deeper(const Family &family, const Groups &groups, int l, std::int64_t begin) {
-        deepen(context_, groups.data() + family.parents[l - 1] * rows_.n_rows + begin, family.radix[l - 1]);
-    }
 
     // Where the class of a row is among (contexts, groups, classes).
     std::size_t cell(const Family &family, const std::uint8_t *child, std::int64_t begin, std::size_t s) const {
@@ -285,8 +284,10 @@ class LeftOutLogs {
           by_class_(theta_) {}
 
     // A family whose word about so many rows will be asked for.
-    void start(const Family &family, const Levels &levels, const float *strengths, std::int64_t n_rows) {
+    void start(const Family &family, const Contexts &contexts, const Levels &levels, const float *strengths,
+               std::int64_t n_rows) {
         family_ = &family;
+        contexts_ = &contexts;
         levels_ = &levels;
         strengths_ = strengths;
         by_cells_ = deepest_within(family, n_rows);
@@ -339,9 +340,7 @@ class LeftOutLogs {
         const std::uint8_t *child = groups.data() + family_->child * rows.n_rows + begin;
         std::uint32_t context[block] = {};
         const auto one_deeper = [&](int l) {
-            const std::uint8_t *own = groups.data() + family_->parents[l - 1] * rows.n_rows + begin;
-            const std::uint32_t radix = std::uint32_t(family_->radix[l - 1]);
-            for (int s = 0; s < n; ++s) context[s] = context[s] * radix + own[s];
+            contexts_->deepen(context, std::size_t(n), *family_, groups, rows.n_rows, begin, l);
         };
         int done = by_cells_;
         for (int s = 0; s < n; ++s)
@@ -397,6 +396,7 @@ class LeftOutLogs {
     int c_;
     const Loops &loops_;
     const Family *family_ = nullptr;
+    const Contexts *contexts_ = nullptr;
     const Levels *levels_ = nullptr;
     const float *strengths_ = nullptr;
     int by_cells_ = -1;  // the last level that was worked out for cells
@@ -418,24 +418,26 @@ void learn_families(const Plan &plan, const Rows &rows, const Halves &halves, co
     single.weights = ones.data();
     const WorkDone work(std::int64_t(plan.families.size()));
     each_member(plan, n_jobs, [&] {
-        return [&, groups = Groups(), half = std::vector<Levels>(2), all = Levels(),
+        return [&, groups = Groups(), contexts = Contexts(), half = std::vector<Levels>(2), all = Levels(),
                 learner = StrengthLearner(rows, bounds),
                 logs = LeftOutLogs(c)](std::size_t first, std::size_t last) mutable {
             group_rows(plan, first, last, rows, 0, rows.n_rows, groups);
             for (std::size_t f = first; f < last; ++f) {
                 const Family &family = plan.families[f];
                 float own[2][depth];
+                contexts.of_rows(family, groups, rows.n_rows, c);
                 for (int h = 0; h < 2; ++h) {
                     check_interrupt();
-                    half[std::size_t(h)].count(family, rows, groups, firsts[h], firsts[h + 1]);
-                    learner.learn(family, half[std::size_t(h)], groups, firsts[h], firsts[h] + halves.few[h], own[h]);
+                    half[std::size_t(h)].count(family, contexts, rows, groups, firsts[h], firsts[h + 1]);
+                    learner.learn(family, contexts, half[std::size_t(h)], groups, firsts[h], firsts[h] + halves.few[h],
+                                  own[h]);
                 }
                 for (int l = 0; l <= family.n_parents; ++l)
                     strengths[f * depth + std::size_t(l)] = std::sqrt(own[0][l] * own[1][l]);
                 all.add(half[0], half[1]);
                 for (int h = 0; h < 2; ++h) {
                     std::int8_t *to = terms[h] + std::int64_t(f) * FactorTerms::sides(c) * block;
-                    logs.start(family, all, own[1 - h], halves.judged[h]);
+                    logs.start(family, contexts, all, own[1 - h], halves.judged[h]);
                     for (std::int64_t r = 0; r < halves.judged[h]; r += block, to += line) {
                         check_interrupt();
                         const int n = int(std::min<std::int64_t>(block, halves.judged[h] - r));
@@ -460,6 +462,7 @@ void left_out_sums(const Plan &plan, const Rows &rows, const Rows &judged, const
         const std::int64_t end = n * std::int64_t(t + 1) / std::int64_t(jobs);
         if (begin == end) return;
         Groups groups, judged_groups;
+        Contexts contexts;
         Levels levels;
         LeftOutLogs logs{int(c)};
         for (std::size_t f = 0; f < plan.families.size(); ++f) {
@@ -472,8 +475,9 @@ void left_out_sums(const Plan &plan, const Rows &rows, const Rows &judged, const
                 group_rows(plan, f, last, judged, 0, n, judged_groups);
             }
             if (weights[f] == 0) continue;
-            levels.count(family, rows, groups, 0, rows.n_rows);
-            logs.start(family, levels, strengths + f * depth, end - begin);
+            contexts.all(family);
+            levels.count(family, contexts, rows, groups, 0, rows.n_rows);
+            logs.start(family, contexts, levels, strengths + f * depth, end - begin);
             for (std::int64_t r = begin; r < end; r += block) {
                 const int m = int(std::min<std::int64_t>(block, end - r));
                 const float *own = logs.of(judged, judged_groups, r, m, bounds.clip);

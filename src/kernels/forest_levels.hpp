@@ -67,7 +67,11 @@ inline void group_rows(const Plan &plan, std::size_t first, std::size_t last, co
 }
 
 // index = index * radix + group, for one more column.
-void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups, int radix);
+void deepen(std::uint32_t *index, std::size_t n, const std::uint8_t *groups, int radix);
+
+inline void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups, int radix) {
+    deepen(index.data(), index.size(), groups, radix);
+}
 
 // The cells of rows [begin, end) of n_rows, without the class.
 inline void cells_of(const Family &family, const Groups &groups, std::int64_t n_rows, std::int64_t begin,
@@ -78,7 +82,86 @@ inline void cells_of(const Family &family, const Groups &groups, std::int64_t n_
     deepen(index, groups.data() + family.child * n_rows + begin, family.n_groups);
 }
 
-// Counts of one family at every level: level l knows the class and the first l parents.
+// The contexts of a family at every level: level l knows the class and the first l parents. With many classes a family
+// has many more cells than there are rows. So levels of more cells than rows may leave out contexts that no row has;
+// the others are numbered in the same order.
+class Contexts {
+  public:
+    // All contexts that there can be.
+    void all(const Family &family) {
+        n_.assign(1, 1);
+        for (int l = 1; l <= family.n_parents; ++l) n_.push_back(n_.back() * family.radix[l - 1]);
+        first_short_ = family.n_parents + 1;
+    }
+
+    // Those of these rows, where that spares more than it takes to find them.
+    void of_rows(const Family &family, const Groups &groups, std::int64_t n_rows, int n_classes) {
+        all(family);
+        const auto worth_it = [&](int l) {
+            const std::int64_t cells = n_[std::size_t(l)] * family.n_groups;
+            return cells > n_rows && cells * n_classes > 8 * n_rows;
+        };
+        while (first_short_ > 1 && worth_it(first_short_ - 1)) --first_short_;
+        if (first_short_ > family.n_parents) return;
+        rows_.resize(std::size_t(family.n_parents) + 1);
+        above_.resize(std::size_t(family.n_parents) + 1);
+        index_.assign(std::size_t(n_rows), 0);
+        for (int l = 1; l <= family.n_parents; ++l) {
+            forest::deepen(index_, groups.data() + family.parents[l - 1] * n_rows, family.radix[l - 1]);
+            if (l >= first_short_) number(l, family.radix[l - 1]);
+        }
+    }
+
+    // How many there are at a level.
+    std::int64_t at(int level) const { return n_[std::size_t(level)]; }
+
+    // The contexts of rows [begin, begin + n) at level l > 0, from those at the level above.
+    void deepen(std::uint32_t *index, std::size_t n, const Family &family, const Groups &groups, std::int64_t n_rows,
+                std::int64_t begin, int l) const {
+        if (l >= first_short_) std::copy_n(rows_[std::size_t(l)].begin() + begin, n, index);
+        else forest::deepen(index, n, groups.data() + family.parents[l - 1] * n_rows + begin, family.radix[l - 1]);
+    }
+
+    // The cells of rows [begin, end), without the class.
+    void cells_of(const Family &family, const Groups &groups, std::int64_t n_rows, std::int64_t begin, std::int64_t end,
+                  std::vector<std::uint32_t> &index) const {
+        if (family.n_parents < first_short_) return forest::cells_of(family, groups, n_rows, begin, end, index);
+        const std::vector<std::uint32_t> &own = rows_[std::size_t(family.n_parents)];
+        index.assign(own.begin() + begin, own.begin() + end);
+        forest::deepen(index, groups.data() + family.child * n_rows + begin, family.n_groups);
+    }
+
+    // Of each context of a level the one above it; nullptr where none is left out, and `radix` of one follow each
+    // other.
+    const std::uint32_t *above(int level) const {
+        return level >= first_short_ ? above_[std::size_t(level)].data() : nullptr;
+    }
+
+  private:
+    // Number the contexts of a level that rows have.
+    void number(int l, int radix) {
+        const std::size_t n = std::size_t(n_[std::size_t(l) - 1] * radix);
+        numbers_.assign(n, 0);
+        for (const std::uint32_t u : index_) numbers_[u] = 1;
+        std::vector<std::uint32_t> &above = above_[std::size_t(l)];
+        above.clear();
+        for (std::size_t u = 0; u < n; ++u)
+            if (numbers_[u]) {
+                numbers_[u] = std::uint32_t(above.size());
+                above.push_back(std::uint32_t(u / std::size_t(radix)));
+            }
+        for (std::uint32_t &u : index_) u = numbers_[u];
+        rows_[std::size_t(l)] = index_;
+        n_[std::size_t(l)] = std::int64_t(above.size());
+    }
+
+    int first_short_ = 1;          // the first level that leaves contexts out
+    std::vector<std::int64_t> n_;  // contexts of each level
+    std::vector<std::vector<std::uint32_t>> rows_, above_;
+    std::vector<std::uint32_t> index_, numbers_;
+};
+
+// Counts of one family at every level.
 struct Levels {
     std::vector<Floats> cells, totals;  // (contexts, groups, classes) and (contexts, classes)
     Floats base;                        // (groups): over all classes
@@ -86,29 +169,39 @@ struct Levels {
     std::vector<std::uint32_t> index;
 
     // Of rows [begin, end).
-    void count(const Family &family, const Rows &rows, const Groups &groups, std::int64_t begin, std::int64_t end) {
+    void count(const Family &family, const Contexts &contexts, const Rows &rows, const Groups &groups,
+               std::int64_t begin, std::int64_t end) {
         const int k = family.n_parents, c = rows.n_classes, line = family.n_groups * c;
         cells.resize(std::size_t(k) + 1);
         totals.resize(std::size_t(k) + 1);
-        cells_of(family, groups, rows.n_rows, begin, end, index);
+        contexts.cells_of(family, groups, rows.n_rows, begin, end, index);
         Floats &deepest = cells[std::size_t(k)];
-        deepest.assign(std::size_t(family.n_contexts * line), 0.0f);
+        deepest.assign(std::size_t(contexts.at(k) * line), 0.0f);
         for (std::int64_t r = begin; r < end; ++r)
             deepest[std::size_t(index[std::size_t(r - begin)]) * std::size_t(c) + rows.labels[r]] +=
                 rows.weights ? rows.weights[r] : 1.0f;
-        std::int64_t contexts = family.n_contexts;
-        for (std::int64_t u = 1; u <= contexts; ++u)  // rows without a value of the child tell nothing
+        for (std::int64_t u = 1; u <= contexts.at(k); ++u)  // rows without a value of the child tell nothing
             std::fill_n(deepest.begin() + (u * line - c), c, 0.0f);
         for (int l = k; l >= 0; --l) {
-            add_up(cells[std::size_t(l)], contexts, family.n_groups, c, totals[std::size_t(l)]);
-            if (l == 0) break;
-            add_up(cells[std::size_t(l)], contexts / family.radix[l - 1], family.radix[l - 1], line,
-                   cells[std::size_t(l) - 1]);
-            contexts /= family.radix[l - 1];
+            add_up(cells[std::size_t(l)], contexts.at(l), family.n_groups, c, totals[std::size_t(l)]);
+            if (l > 0) add_to_above(family, contexts, l, line, cells[std::size_t(l)], cells[std::size_t(l) - 1]);
         }
         add_up(cells[0], family.n_groups, c, 1, base);
         base_total = 0;
         for (const float n : base) base_total += n;
+    }
+
+    // to (contexts of level l - 1, line) = the sums of from (contexts of level l, line).
+    static void add_to_above(const Family &family, const Contexts &contexts, int l, int line, const Floats &from,
+                             Floats &to) {
+        const std::uint32_t *above = contexts.above(l);
+        if (!above) return add_up(from, contexts.at(l - 1), family.radix[l - 1], line, to);
+        to.assign(std::size_t(contexts.at(l - 1) * line), 0.0f);
+        const float *own = from.data();
+        for (std::int64_t u = 0; u < contexts.at(l); ++u, own += line) {
+            float *sums = to.data() + std::int64_t(above[u]) * line;
+            for (int i = 0; i < line; ++i) sums[i] += own[i];
+        }
     }
 
     // The counts of two sets of rows together.
