@@ -15,6 +15,7 @@ using forest::Bounds;
 using forest::Family;
 using forest::Plan;
 using forest::Rows;
+using forest::Table;
 
 using Slots = nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Labels = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -105,11 +106,68 @@ Rows read_labelled(const Plan &plan, const Slots &slots, const Labels &labels, c
     return rows;
 }
 
+void check_jobs(int n_jobs) { expect(n_jobs >= 1 && n_jobs <= 1024, "n_jobs must lie in 1 .. 1024"); }
+
+// Where the cells of each family begin where every context has a line of its own; the last is their number.
+std::vector<std::int64_t> starts_of_tables(const Plan &plan, int n_classes) {
+    expect(n_classes > 0 && n_classes < 65536, "there must be classes");
+    std::vector<std::int64_t> starts{0};
+    for (const Family &family : plan.families)
+        starts.push_back(starts.back() + family.n_contexts * family.n_groups * n_classes);
+    return starts;
+}
+
+// What every family says in each of its cells: for rows to answer, or as one array.
+class ForestTables {
+  public:
+    ForestTables(std::shared_ptr<const Plan> plan, int n_classes, std::vector<Table> tables)
+        : plan_(std::move(plan)), n_classes_(n_classes), tables_(std::move(tables)) {}
+    ForestTables(ForestTables &&) = default;  // tables are not copied
+
+    void score(const Slots &slots, const Doubles &out, std::optional<int> child, int n_jobs) const {
+        const Rows queries = read_rows(*plan_, slots, n_classes_);
+        double *to = as_output(out, queries.n_rows, n_classes_);
+        check_jobs(n_jobs);
+        const Released release;
+        forest::add_tables(*plan_, queries, tables_, child.value_or(forest::every_child), n_jobs, to);
+    }
+
+    nb::ndarray<nb::numpy, float, nb::ndim<1>> cells() const {
+        const std::int64_t n = starts_of_tables(*plan_, n_classes_).back();
+        auto all = std::make_unique_for_overwrite<float[]>(std::size_t(n));
+        float *to = all.get();
+        for (std::size_t f = 0; f < tables_.size(); ++f) {
+            const Family &family = plan_->families[f];
+            const std::int64_t line = std::int64_t(family.n_groups) * n_classes_;
+            for (std::int64_t u = 0; u < family.n_contexts; ++u, to += line) {
+                const std::int64_t own = tables_[f].lines.empty() ? u : tables_[f].lines[std::size_t(u)];
+                std::copy_n(tables_[f].cells.get() + own * line, line, to);
+            }
+        }
+        float *own = all.release();
+        const nb::capsule owner(own, [](void *p) noexcept { delete[] static_cast<float *>(p); });
+        return {own, {std::size_t(n)}, owner};
+    }
+
+    std::int64_t n_bytes() const {
+        std::int64_t n = 0;
+        for (std::size_t f = 0; f < tables_.size(); ++f)
+            n += 4 * (tables_[f].n_lines * plan_->families[f].n_groups * n_classes_ +
+                      std::int64_t(tables_[f].lines.size()));
+        return n;
+    }
+
+  private:
+    std::shared_ptr<const Plan> plan_;
+    int n_classes_;
+    std::vector<Table> tables_;
+};
+
 class Forest {
   public:
     Forest(const std::vector<std::int64_t> &n_slots, const GroupTable &groups, const IntTable &families, float clip,
            float weakest, float strongest)
-        : plan_(read_plan(n_slots, groups, families)), bounds_{clip, weakest, strongest} {
+        : plan_(std::make_shared<const Plan>(read_plan(n_slots, groups, families))), bounds_{clip, weakest, strongest} {
         expect(clip > 0 && std::isfinite(clip), "clip must be above 0");
         expect(weakest > 0 && strongest > weakest && std::isfinite(strongest), "strengths must lie in a range above 0");
     }
@@ -117,7 +175,7 @@ class Forest {
     void learn(const Slots &slots, const Labels &labels, const Singles &weights, std::int64_t half, std::int64_t few,
                std::int64_t judged, int n_classes, const SinglesOut &strengths, const StepsOut &first_terms,
                const StepsOut &second_terms, int n_jobs) const {
-        const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
+        const Rows rows = read_labelled(*plan_, slots, labels, weights, n_classes);
         expect(n_classes >= 2, "there must be two classes or more");
         expect(half >= 0 && half <= rows.n_rows, "the first half has more rows than there are");
         expect(few >= 0 && judged >= 0, "numbers of rows must be at least 0");
@@ -131,65 +189,58 @@ class Forest {
             halves.judged[h] = std::min(own, judged);
             const StepsOut &out = *outs[h];
             expect(std::int64_t(out.shape(0)) == FactorTerms::blocks(halves.judged[h]) &&
-                       out.shape(1) == plan_.families.size() && int(out.shape(2)) == FactorTerms::sides(n_classes) &&
+                       out.shape(1) == plan_->families.size() && int(out.shape(2)) == FactorTerms::sides(n_classes) &&
                        int(out.shape(3)) == FactorTerms::block,
                    "terms must be (blocks of 64 rows, families, classes (or one of two), 64)");
         }
         check_jobs(n_jobs);
         std::int8_t *const terms[2] = {first_terms.data(), second_terms.data()};
         const Released release;
-        forest::learn_families(plan_, rows, halves, bounds_, n_jobs, strengths.data(), terms);
+        forest::learn_families(*plan_, rows, halves, bounds_, n_jobs, strengths.data(), terms);
     }
 
     void left_out(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights,
                   const Slots &judged_slots, const Labels &judged_labels, const std::optional<Singles> &judged_weights,
                   int n_classes, const Singles &strengths, const Singles &factors, const Doubles &out,
                   int n_jobs) const {
-        const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
-        const Rows judged = read_labelled(plan_, judged_slots, judged_labels, judged_weights, n_classes);
+        const Rows rows = read_labelled(*plan_, slots, labels, weights, n_classes);
+        const Rows judged = read_labelled(*plan_, judged_slots, judged_labels, judged_weights, n_classes);
         read_strengths(strengths);
         read_factors(factors);
         double *to = as_output(out, judged.n_rows, n_classes);
         check_jobs(n_jobs);
         const Released release;
-        forest::left_out_sums(plan_, rows, judged, strengths.data(), factors.data(), bounds_, n_jobs, to);
+        forest::left_out_sums(*plan_, rows, judged, strengths.data(), factors.data(), bounds_, n_jobs, to);
     }
 
-    void tables(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights, int n_classes,
-                const Singles &strengths, const Singles &factors, const SinglesOut &out, int n_jobs) const {
-        const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
+    ForestTables tables(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights, int n_classes,
+                        const Singles &strengths, const Singles &factors, int n_jobs) const {
+        const Rows rows = read_labelled(*plan_, slots, labels, weights, n_classes);
         read_strengths(strengths);
         read_factors(factors);
-        const std::vector<std::int64_t> starts = table_starts(n_classes);
-        expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == starts.back(),
-               "out must have one place for every cell");
         check_jobs(n_jobs);
         const Released release;
-        forest::make_tables(plan_, rows, strengths.data(), factors.data(), bounds_, n_jobs, starts.data(), out.data());
+        return {plan_, n_classes, forest::make_tables(*plan_, rows, strengths.data(), factors.data(), bounds_, n_jobs)};
     }
 
-    void score(const Slots &slots, const Singles &tables, int n_classes, const Doubles &out, int n_jobs) const {
-        const Rows queries = read_rows(plan_, slots, n_classes);
+    ForestTables tables_of(const Singles &cells, int n_classes) const {
         const std::vector<std::int64_t> starts = table_starts(n_classes);
-        expect(tables.ndim() == 1 && std::int64_t(tables.shape(0)) == starts.back(),
-               "the tables are not this forest's");
-        double *to = as_output(out, queries.n_rows, n_classes);
-        check_jobs(n_jobs);
-        const Released release;
-        forest::add_tables(plan_, queries, starts.data(), tables.data(), n_jobs, to);
+        expect(cells.ndim() == 1 && std::int64_t(cells.shape(0)) == starts.back(), "the tables are not this forest's");
+        std::vector<Table> tables(plan_->families.size());
+        for (std::size_t f = 0; f < tables.size(); ++f) {
+            const std::size_t n = std::size_t(starts[f + 1] - starts[f]);
+            tables[f].n_lines = plan_->families[f].n_contexts;
+            tables[f].cells = std::make_unique_for_overwrite<float[]>(n);
+            std::copy_n(cells.data() + starts[f], n, tables[f].cells.get());
+        }
+        return {plan_, n_classes, std::move(tables)};
     }
 
-    std::vector<std::int64_t> table_starts(int n_classes) const {
-        expect(n_classes > 0 && n_classes < 65536, "there must be classes");
-        std::vector<std::int64_t> starts{0};
-        for (const Family &family : plan_.families)
-            starts.push_back(starts.back() + family.n_contexts * family.n_groups * n_classes);
-        return starts;
-    }
+    std::vector<std::int64_t> table_starts(int n_classes) const { return starts_of_tables(*plan_, n_classes); }
 
   private:
     void check_strengths(std::size_t families, std::size_t levels) const {
-        expect(families == plan_.families.size() && levels == forest::most_parents + 1,
+        expect(families == plan_->families.size() && levels == forest::most_parents + 1,
                "strengths must be (families, 17)");
     }
     void read_strengths(const Singles &strengths) const {
@@ -198,13 +249,12 @@ class Forest {
             expect(strengths.data()[i] > 0 && std::isfinite(strengths.data()[i]), "strengths must be above 0");
     }
     void read_factors(const Singles &factors) const {
-        expect(factors.ndim() == 1 && factors.shape(0) == plan_.families.size(), "every family must have a weight");
+        expect(factors.ndim() == 1 && factors.shape(0) == plan_->families.size(), "every family must have a weight");
         for (std::size_t i = 0; i < factors.size(); ++i)
             expect(std::isfinite(factors.data()[i]), "weights of families must be finite");
     }
-    static void check_jobs(int n_jobs) { expect(n_jobs >= 1 && n_jobs <= 1024, "n_jobs must lie in 1 .. 1024"); }
 
-    Plan plan_;
+    std::shared_ptr<const Plan> plan_;
     Bounds bounds_;
 };
 
@@ -240,6 +290,11 @@ double loss_of_factors(const Steps &steps, int n_classes, float unit, const Labe
 void bind_forest(nb::module_ &m) {
     using namespace forest_bindings;
     using nb::arg;
+    nb::class_<ForestTables>(m, "ForestTables", "What every family of a forest says in each of its cells.")
+        .def("score", &ForestTables::score, arg("slots"), arg("out").noconvert(), arg("child").none() = nb::none(),
+             arg("n_jobs") = 1)
+        .def("cells", &ForestTables::cells)
+        .def_prop_ro("n_bytes", &ForestTables::n_bytes);
     nb::class_<Forest>(m, "Forest", "Families of columns, each smoothed from level to level.")
         .def(nb::init<const std::vector<std::int64_t> &, const GroupTable &, const IntTable &, float, float, float>(),
              arg("n_slots"), arg("groups"), arg("families"), arg("clip"), arg("weakest") = 0.05f,
@@ -251,9 +306,8 @@ void bind_forest(nb::module_ &m) {
              arg("judged_labels"), arg("judged_weights").none(), arg("n_classes"), arg("strengths"), arg("factors"),
              arg("out").noconvert(), arg("n_jobs") = 1)
         .def("tables", &Forest::tables, arg("slots"), arg("labels"), arg("weights").none(), arg("n_classes"),
-             arg("strengths"), arg("factors"), arg("out").noconvert(), arg("n_jobs") = 1)
-        .def("score", &Forest::score, arg("slots"), arg("tables"), arg("n_classes"), arg("out").noconvert(),
-             arg("n_jobs") = 1)
+             arg("strengths"), arg("factors"), arg("n_jobs") = 1)
+        .def("tables_of", &Forest::tables_of, arg("cells"), arg("n_classes"))
         .def("table_starts", &Forest::table_starts, arg("n_classes"));
     m.def("factor_loss", &loss_of_factors, arg("steps"), arg("n_classes"), arg("unit"), arg("labels"), arg("weights"),
           arg("factors"), arg("fixed"), arg("slopes").noconvert().none() = nb::none(),

@@ -91,86 +91,102 @@ class TableMaker {
   public:
     explicit TableMaker(int n_classes) : c_(n_classes), loops_(best_table_loops()) {}
 
-    // (contexts, groups, classes)
-    void make(const Family &family, const Levels &levels, const float *strengths, float weight, float clip, float *to) {
-        const int line = family.n_groups * c_;
+    void make(const Family &family, const Contexts &contexts, const Levels &levels, const float *strengths,
+              float weight, float clip, Table &to) {
+        const int line = family.n_groups * c_, last = family.n_parents;
+        zeros_.assign(std::size_t(line), 0.0f);
         above_.resize(std::size_t(line));
         for (int v = 0; v < family.n_groups; ++v) std::fill_n(above_.begin() + v * c_, c_, levels.marginal(v, 0.0f));
-        std::int64_t contexts = 1;
-        for (int l = 0; l < family.n_parents; ++l) {
+        shared_.clear();
+        for (int l = 0; l <= last; ++l) {
             const int radix = l ? family.radix[l - 1] : 1;
-            contexts *= radix;
-            cells_.resize(std::size_t(contexts * line));
-            for (std::int64_t u = 0; u < contexts; ++u)
-                smooth(family, levels, l, u, radix, strengths[l], cells_.data() + u * line);
-            above_.swap(cells_);
+            if (contexts.some(l)) find_shared(contexts, l, radix);
+            const std::size_t n = std::size_t(contexts.at(l)) + shared_.size();
+            if (l == last) {
+                to.n_lines = std::int64_t(n);
+                to.cells = std::make_unique_for_overwrite<float[]>(n * std::size_t(line));
+                fill(family, contexts, levels, l, radix, strengths[l], to.cells.get());
+            } else {
+                cells_.resize(n * std::size_t(line));
+                fill(family, contexts, levels, l, radix, strengths[l], cells_.data());
+                above_.swap(cells_);
+            }
         }
-        make_last(family, levels, strengths[family.n_parents], weight, clip, to);
-        for (std::int64_t u = 1; u <= family.n_contexts; ++u)
-            std::fill_n(to + u * line - c_, c_, 0.0f);  // missing: says nothing
+        loops_.logs(to.cells.get(), to.n_lines * family.n_groups, c_, weight, clip);
+        for (std::int64_t u = 1; u <= to.n_lines; ++u)
+            std::fill_n(to.cells.get() + u * line - c_, c_, 0.0f);  // missing: says nothing
+        if (contexts.some(last)) to.lines = nodes_;
     }
 
   private:
-    // The last level, in logs. Contexts that no row has are all alike below the same shorter context, and with many
-    // classes they are most of a table: logs are taken for the first of them alone. Short lines are as quickly made.
-    void make_last(const Family &family, const Levels &levels, float strength, float weight, float clip, float *to) {
-        const int l = family.n_parents, radix = l ? family.radix[l - 1] : 1, line = family.n_groups * c_;
-        const float *total = levels.totals[std::size_t(l)].data();
-        std::int64_t made = 0, first = -1;  // lines before `made` are logs; the first one like this below its context
-        alike_.clear();
-        for (std::int64_t u = 0; u < family.n_contexts; ++u, total += c_) {
-            if (u % radix == 0) first = -1;
-            const bool unseen = line >= least_line && std::all_of(total, total + c_, [](float n) { return n == 0; });
-            if (unseen && first >= 0) {
-                loops_.logs(to + made * line, (u - made) * family.n_groups, c_, weight, clip);
-                made = u + 1;
-                alike_.emplace_back(u, first);
-                continue;
-            }
-            smooth(family, levels, l, u, radix, strength, to + u * line);
-            if (unseen) first = u;
+    // Contexts that no row has below a line of the level above share one, after those of the others: which line that
+    // is. And the line of every context of this level, whether or not a row has it.
+    void find_shared(const Contexts &contexts, int l, int radix) {
+        const std::size_t n_above = std::size_t(contexts.at(l - 1)), seen = std::size_t(contexts.at(l));
+        if (!contexts.some(l - 1)) {
+            nodes_.resize(n_above);
+            for (std::size_t u = 0; u < n_above; ++u) nodes_[u] = std::uint32_t(u);
         }
-        loops_.logs(to + made * line, (family.n_contexts - made) * family.n_groups, c_, weight, clip);
-        for (const auto &[u, like] : alike_) std::copy_n(to + like * line, line, to + u * line);
+        below_.assign((n_above + shared_.size()) * std::size_t(radix), none);
+        for (std::size_t u = 0; u < seen; ++u) below_[contexts.keys(l)[u]] = std::uint32_t(u);
+        shared_.clear();
+        for (std::size_t at = 0; at < below_.size(); at += std::size_t(radix)) {
+            const auto begin = below_.begin() + std::int64_t(at), end = begin + radix;
+            if (std::find(begin, end, none) == end) continue;
+            std::replace(begin, end, none, std::uint32_t(seen + shared_.size()));
+            shared_.push_back(std::uint32_t(at / std::size_t(radix)));
+        }
+        deeper_.clear();
+        for (const std::uint32_t u : nodes_)
+            deeper_.insert(deeper_.end(), below_.begin() + std::int64_t(u) * radix,
+                           below_.begin() + (std::int64_t(u) + 1) * radix);
+        nodes_.swap(deeper_);
     }
 
-    // One context of a level, from the probabilities of the level above it.
-    void smooth(const Family &family, const Levels &levels, int l, std::int64_t context, int radix, float strength,
-                float *to) {
-        const int line = family.n_groups * c_;
-        const float *count = levels.cells[std::size_t(l)].data() + context * line;
-        const float *total = levels.totals[std::size_t(l)].data() + context * c_;
+    // The lines of a level, from those of the level above.
+    void fill(const Family &family, const Contexts &contexts, const Levels &levels, int l, int radix, float strength,
+              float *to) {
+        const std::int64_t line = family.n_groups * c_, n = contexts.at(l);
+        const float *count = levels.cells[std::size_t(l)].data(), *total = levels.totals[std::size_t(l)].data();
         totals_.resize(std::size_t(line));
-        for (int v = 0; v < family.n_groups; ++v) std::copy_n(total, c_, totals_.begin() + v * c_);
-        loops_.smooth(count, totals_.data(), above_.data() + (context / radix) * line, strength, line, to);
+        for (std::int64_t u = 0; u < n; ++u, count += line, total += c_, to += line) {
+            const std::int64_t key = contexts.some(l) ? contexts.keys(l)[std::size_t(u)] : u;
+            for (int v = 0; v < family.n_groups; ++v) std::copy_n(total, c_, totals_.begin() + v * c_);
+            loops_.smooth(count, totals_.data(), above_.data() + key / radix * line, strength, line, to);
+        }
+        for (std::size_t u = 0; contexts.some(l) && u < shared_.size(); ++u, to += line)
+            loops_.smooth(zeros_.data(), zeros_.data(), above_.data() + shared_[u] * line, strength, line, to);
     }
 
-    static constexpr int least_line = 16;
+    static constexpr std::uint32_t none = 0xffffffffu;
     int c_;
     const TableLoops &loops_;
-    Floats cells_, above_, totals_;
-    std::vector<std::pair<std::int64_t, std::int64_t>> alike_;
+    Floats cells_, above_, totals_, zeros_;
+    std::vector<std::uint32_t> shared_;                  // the line above each line that contexts share
+    std::vector<std::uint32_t> nodes_, deeper_, below_;  // the line of every context; of all that is below each line
 };
 
 }  // namespace
 
-void make_tables(const Plan &plan, const Rows &rows, const float *strengths, const float *weights, const Bounds &bounds,
-                 int n_jobs, const std::int64_t *starts, float *tables) {
+std::vector<Table> make_tables(const Plan &plan, const Rows &rows, const float *strengths, const float *weights,
+                               const Bounds &bounds, int n_jobs) {
+    std::vector<Table> tables(plan.families.size());
     each_member(plan, n_jobs, [&] {
         return [&, groups = Groups(), contexts = Contexts(), levels = Levels(), maker = TableMaker(rows.n_classes)](
                    std::size_t first, std::size_t last) mutable {
             group_rows(plan, first, last, rows, 0, rows.n_rows, groups);
             for (std::size_t f = first; f < last; ++f) {
                 const Family &family = plan.families[f];
-                contexts.all(family);
+                contexts.of_rows(family, groups, rows.n_rows, rows.n_classes);
                 levels.count(family, contexts, rows, groups, 0, rows.n_rows);
-                maker.make(family, levels, strengths + f * depth, weights[f], bounds.clip, tables + starts[f]);
+                maker.make(family, contexts, levels, strengths + f * depth, weights[f], bounds.clip, tables[f]);
             }
         };
     });
+    return tables;
 }
 
-void add_tables(const Plan &plan, const Rows &queries, const std::int64_t *starts, const float *tables, int n_jobs,
+void add_tables(const Plan &plan, const Rows &queries, const std::vector<Table> &tables, int child, int n_jobs,
                 double *out) {
     const int c = queries.n_classes;
     // Tables are read family after family for many rows at once: they are larger than the caches, the rows are not.
@@ -186,13 +202,18 @@ void add_tables(const Plan &plan, const Rows &queries, const std::int64_t *start
             sums.assign(std::size_t(n * c), 0.0f);
             for (std::size_t f = 0; f < plan.families.size(); ++f) {
                 check_interrupt();
-                if (f == 0 || plan.families[f].member != plan.families[f - 1].member) {
+                const Family &family = plan.families[f];
+                if (f == 0 || family.member != plan.families[f - 1].member) {
                     std::size_t last = f;
-                    while (last < plan.families.size() && plan.families[last].member == plan.families[f].member) ++last;
+                    while (last < plan.families.size() && plan.families[last].member == family.member) ++last;
                     group_rows(plan, f, last, queries, begin, end, groups);
                 }
-                cells_of(plan.families[f], groups, n, 0, n, index);
-                const float *table = tables + starts[f];
+                if (child != every_child && child != family.child) continue;
+                contexts_of(family, groups, n, 0, n, index);
+                if (!tables[f].lines.empty())
+                    for (std::uint32_t &u : index) u = tables[f].lines[u];
+                deepen(index, groups.data() + family.child * n, family.n_groups);
+                const float *table = tables[f].cells.get();
                 for (std::int64_t r = 0; r < n; ++r) {
                     const float *from = table + std::int64_t(index[std::size_t(r)]) * c;
                     float *to = sums.data() + r * c;

@@ -2,6 +2,7 @@
 // of which sees the values in groups of its member's own; smoothed from level to level, and added up as weighted logs.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tanager::forest {
@@ -60,13 +61,22 @@ void learn_families(const Plan &plan, const Rows &rows, const Halves &halves, co
 void left_out_sums(const Plan &plan, const Rows &rows, const Rows &judged, const float *strengths, const float *weights,
                    const Bounds &bounds, int n_jobs, double *out);
 
-// Logs for every cell of every family, times its weight: cells of family f begin at starts[f], (contexts, groups,
-// classes). A value that is missing says nothing.
-void make_tables(const Plan &plan, const Rows &rows, const float *strengths, const float *weights, const Bounds &bounds,
-                 int n_jobs, const std::int64_t *starts, float *tables);
+// What a family says in each of its cells, as logs times its weight; a value that is missing says nothing. Contexts
+// that no row has are all alike below the same shorter context, and with many classes they are most of a table: so they
+// may share a line.
+struct Table {
+    std::int64_t n_lines = 0;
+    std::unique_ptr<float[]> cells;    // (lines, groups, classes)
+    std::vector<std::uint32_t> lines;  // (contexts): the line of each; empty where all have their own
+};
 
-// The sum over families of what their tables say: out (rows, classes).
-void add_tables(const Plan &plan, const Rows &queries, const std::int64_t *starts, const float *tables, int n_jobs,
+// One for each family.
+std::vector<Table> make_tables(const Plan &plan, const Rows &rows, const float *strengths, const float *weights,
+                               const Bounds &bounds, int n_jobs);
+
+// The sum of what the tables say, of all families or of those of one child: out (rows, classes).
+void add_tables(const Plan &plan, const Rows &queries, const std::vector<Table> &tables, int child, int n_jobs,
                 double *out);
+constexpr int every_child = -1;
 
 }  // namespace tanager::forest

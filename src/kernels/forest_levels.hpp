@@ -73,13 +73,12 @@ inline void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups
     deepen(index.data(), index.size(), groups, radix);
 }
 
-// The cells of rows [begin, end) of n_rows, without the class.
-inline void cells_of(const Family &family, const Groups &groups, std::int64_t n_rows, std::int64_t begin,
-                     std::int64_t end, std::vector<std::uint32_t> &index) {
+// The contexts of rows [begin, end) of n_rows among all that there can be.
+inline void contexts_of(const Family &family, const Groups &groups, std::int64_t n_rows, std::int64_t begin,
+                        std::int64_t end, std::vector<std::uint32_t> &index) {
     index.assign(std::size_t(end - begin), 0);
     for (int p = 0; p < family.n_parents; ++p)
         deepen(index, groups.data() + family.parents[p] * n_rows + begin, family.radix[p]);
-    deepen(index, groups.data() + family.child * n_rows + begin, family.n_groups);
 }
 
 // The contexts of a family at every level: level l knows the class and the first l parents. With many classes a family
@@ -104,7 +103,7 @@ class Contexts {
         while (first_short_ > 1 && worth_it(first_short_ - 1)) --first_short_;
         if (first_short_ > family.n_parents) return;
         rows_.resize(std::size_t(family.n_parents) + 1);
-        above_.resize(std::size_t(family.n_parents) + 1);
+        keys_.resize(std::size_t(family.n_parents) + 1);
         index_.assign(std::size_t(n_rows), 0);
         for (int l = 1; l <= family.n_parents; ++l) {
             forest::deepen(index_, groups.data() + family.parents[l - 1] * n_rows, family.radix[l - 1]);
@@ -125,17 +124,18 @@ class Contexts {
     // The cells of rows [begin, end), without the class.
     void cells_of(const Family &family, const Groups &groups, std::int64_t n_rows, std::int64_t begin, std::int64_t end,
                   std::vector<std::uint32_t> &index) const {
-        if (family.n_parents < first_short_) return forest::cells_of(family, groups, n_rows, begin, end, index);
-        const std::vector<std::uint32_t> &own = rows_[std::size_t(family.n_parents)];
-        index.assign(own.begin() + begin, own.begin() + end);
+        if (some(family.n_parents)) {
+            const std::vector<std::uint32_t> &own = rows_[std::size_t(family.n_parents)];
+            index.assign(own.begin() + begin, own.begin() + end);
+        } else contexts_of(family, groups, n_rows, begin, end, index);
         forest::deepen(index, groups.data() + family.child * n_rows + begin, family.n_groups);
     }
 
-    // Of each context of a level the one above it; nullptr where none is left out, and `radix` of one follow each
-    // other.
-    const std::uint32_t *above(int level) const {
-        return level >= first_short_ ? above_[std::size_t(level)].data() : nullptr;
-    }
+    // Whether contexts are left out at a level.
+    bool some(int level) const { return level >= first_short_; }
+
+    // The places of those that are not among all below the contexts of the level above, `radix` for each.
+    const std::vector<std::uint32_t> &keys(int level) const { return keys_[std::size_t(level)]; }
 
   private:
     // Number the contexts of a level that rows have.
@@ -143,21 +143,21 @@ class Contexts {
         const std::size_t n = std::size_t(n_[std::size_t(l) - 1] * radix);
         numbers_.assign(n, 0);
         for (const std::uint32_t u : index_) numbers_[u] = 1;
-        std::vector<std::uint32_t> &above = above_[std::size_t(l)];
-        above.clear();
+        std::vector<std::uint32_t> &keys = keys_[std::size_t(l)];
+        keys.clear();
         for (std::size_t u = 0; u < n; ++u)
             if (numbers_[u]) {
-                numbers_[u] = std::uint32_t(above.size());
-                above.push_back(std::uint32_t(u / std::size_t(radix)));
+                numbers_[u] = std::uint32_t(keys.size());
+                keys.push_back(std::uint32_t(u));
             }
         for (std::uint32_t &u : index_) u = numbers_[u];
         rows_[std::size_t(l)] = index_;
-        n_[std::size_t(l)] = std::int64_t(above.size());
+        n_[std::size_t(l)] = std::int64_t(keys.size());
     }
 
     int first_short_ = 1;          // the first level that leaves contexts out
     std::vector<std::int64_t> n_;  // contexts of each level
-    std::vector<std::vector<std::uint32_t>> rows_, above_;
+    std::vector<std::vector<std::uint32_t>> rows_, keys_;
     std::vector<std::uint32_t> index_, numbers_;
 };
 
@@ -194,12 +194,11 @@ struct Levels {
     // to (contexts of level l - 1, line) = the sums of from (contexts of level l, line).
     static void add_to_above(const Family &family, const Contexts &contexts, int l, int line, const Floats &from,
                              Floats &to) {
-        const std::uint32_t *above = contexts.above(l);
-        if (!above) return add_up(from, contexts.at(l - 1), family.radix[l - 1], line, to);
+        if (!contexts.some(l)) return add_up(from, contexts.at(l - 1), family.radix[l - 1], line, to);
         to.assign(std::size_t(contexts.at(l - 1) * line), 0.0f);
         const float *own = from.data();
         for (std::int64_t u = 0; u < contexts.at(l); ++u, own += line) {
-            float *sums = to.data() + std::int64_t(above[u]) * line;
+            float *sums = to.data() + std::int64_t(contexts.keys(l)[std::size_t(u)]) / family.radix[l - 1] * line;
             for (int i = 0; i < line; ++i) sums[i] += own[i];
         }
     }

@@ -224,6 +224,13 @@ def factor_loss(
 ) -> float:
     """The weighted log loss of rows whose logs are a weighted sum of factors; slopes by factor, then by class."""
 
+class ForestTables:
+    n_bytes: int
+    def score(self, slots: np.ndarray, out: _Floats, child: int | None = None, n_jobs: int = 1) -> None:
+        """out (rows, classes): the sum over families (of one child) of what their tables say."""
+    def cells(self) -> np.ndarray:
+        """All cells as one array, family after family."""
+
 class Forest:
     """Families of columns, each smoothed from level to level; slots are (columns, rows)."""
 
@@ -278,12 +285,11 @@ class Forest:
         n_classes: int,
         strengths: np.ndarray,
         factors: np.ndarray,
-        out: np.ndarray,
         n_jobs: int = 1,
-    ) -> None:
-        """out: what every family says in each of its cells, times its weight."""
-    def score(self, slots: np.ndarray, tables: np.ndarray, n_classes: int, out: _Floats, n_jobs: int = 1) -> None:
-        """out (rows, classes): the sum over families of what their tables say."""
+    ) -> ForestTables:
+        """What every family says in each of its cells, times its weight."""
+    def tables_of(self, cells: np.ndarray, n_classes: int) -> ForestTables:
+        """The same from one array of all cells."""
     def table_starts(self, n_classes: int) -> list[int]:
         """Where the cells of each family begin; the last is their number."""
 

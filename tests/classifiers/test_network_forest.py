@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from profiles import examples
 from tanager import Column, NaiveBayes, NetworkForest, OptionError, Schema, SchemaMismatch, _kernels
+from tanager.counts.block import Query
 from tanager.files import learn, open_table
 from tanager.learning.forest_learner import ForestSizes
 from tanager.learning.forest_plan import draw_plan, value_order
@@ -77,6 +78,36 @@ def test_answers_are_those_of_a_twin_that_reads_the_rows(drawn):
     got = model.scorer_.score(block.query, log_joint=True)
     for r in range(len(slots)):
         np.testing.assert_allclose(got[r], twin_logs(model, slots, block.labels, weights, slots[r]), atol=2e-4)
+
+
+@examples(15)
+@given(small_forests(), st.integers(0, 99))
+def test_rows_never_seen_are_answered_as_by_the_twin(drawn, seed):
+    model, X, _, _ = drawn
+    block, schema = model.memory.rows.block, model.counts_.schema
+    rows = slots_of(block.codes, schema.n_values).T.tolist()
+    weights = np.ones(len(block)) if block.weights is None else block.weights
+    rng = np.random.default_rng(seed)
+    asked = np.stack([rng.integers(0, n + 1, 10) for n in schema.n_values], axis=1)
+    got = model.scorer_.score(Query(asked.astype(np.uint16)), log_joint=True)
+    for own, slots in zip(got, asked.tolist(), strict=True):
+        np.testing.assert_allclose(own, twin_logs(model, rows, block.labels, weights, slots), atol=2e-4)
+
+
+def test_contexts_that_no_row_has_share_lines_of_the_tables():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (60, 6)).astype(str), rng.integers(0, 12, 60)
+    model = NetworkForest(n_members=10).fit(X, y)
+    tables, block = model.scorer_.tables, model.memory.rows.block
+    assert tables.n_bytes < 0.7 * tables.cells().nbytes
+    whole = model.scorer_.kernel.tables_of(tables.cells(), 12)  # a line for every context
+    assert whole.n_bytes == tables.cells().nbytes
+    asked = rng.integers(0, 5, (6, 500)).astype(np.uint16)
+    for slots in (slots_of(block.codes, model.counts_.schema.n_values), asked):
+        out = [np.empty((slots.shape[1], 12)) for _ in range(2)]
+        tables.score(slots, out[0])
+        whole.score(slots, out[1], n_jobs=2)
+        np.testing.assert_array_equal(*out)
 
 
 @examples(10)
@@ -405,10 +436,13 @@ def test_unsound_rows_are_refused():
         kernel.learn(SLOTS, LABELS, -four, 2, 2, 2, 2, ones, *rooms)
     with pytest.raises(ValueError, match="strengths must be"):
         kernel.learn(SLOTS, LABELS, four, 2, 2, 2, 2, ones[:, :5].copy(), *rooms)
-    with pytest.raises(ValueError, match="one place for every cell"):
-        kernel.tables(SLOTS, LABELS, None, 2, ones, np.ones(1, dtype=np.float32), np.ones(3, dtype=np.float32))
     with pytest.raises(ValueError, match="not this forest's"):
-        kernel.score(SLOTS, np.ones(3, dtype=np.float32), 2, np.empty((4, 2)))
+        kernel.tables_of(np.ones(3, dtype=np.float32), 2)
+    tables = kernel.tables(SLOTS, LABELS, None, 2, ones, np.ones(1, dtype=np.float32))
+    with pytest.raises(ValueError, match="a slot that its column has not"):
+        tables.score(SLOTS + 3, np.empty((4, 2)))
+    with pytest.raises(ValueError, match="the output must have one row"):
+        tables.score(SLOTS, np.empty((3, 2)))
 
 
 def test_a_file_is_judged_by_folds_because_left_out_rows_are_flattered_by_weights(tmp_path):

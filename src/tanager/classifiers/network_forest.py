@@ -158,4 +158,4 @@ class NetworkForest(CountsClassifier):
     @property
     def n_bytes_(self) -> int:
         """What the tables take that answers are read from."""
-        return cast(ForestScorer, self.scorer_).tables.nbytes
+        return cast(ForestScorer, self.scorer_).tables.n_bytes

@@ -339,11 +339,11 @@ def _forest(scorer: forest.ForestScorer) -> Grouped:
     groups = _ignoring_new(trees.groups, starts, scorer)
     n_groups = np.array([[own[a:b].max() + 1 for a, b in pairwise(starts)] for own in trees.groups], dtype=np.int64)
     factors = [Table((), scorer.prior())]
-    cells = pairwise(scorer.kernel.table_starts(scorer.n_classes))
-    for (member, child, *parents), (begin, end) in zip(trees.families.tolist(), cells, strict=True):
+    cells, places = scorer.tables.cells(), pairwise(scorer.kernel.table_starts(scorer.n_classes))
+    for (member, child, *parents), (begin, end) in zip(trees.families.tolist(), places, strict=True):
         columns = tuple(member * n + i for i in (*parents, child) if i >= 0)
         shape = (*n_groups.ravel()[list(columns)], scorer.n_classes)
-        factors.append(Table(columns, scorer.tables[begin:end].reshape(shape)))
+        factors.append(Table(columns, cells[begin:end].reshape(shape)))
     return Grouped(Product(tuple(factors), (), None), groups, n_groups)
 
 

@@ -19,32 +19,52 @@ _ENOUGH = 1e-4  # share of the promised gain that a step must bring
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
+_NONE = np.empty((0, 0))
+
+
 class Bends:
     """The last steps and how slopes changed over them: what L-BFGS knows of the second derivatives."""
 
-    def __init__(self) -> None:
-        self.steps: list[np.ndarray] = []
-        self.changes: list[np.ndarray] = []
+    def __init__(self, steps: np.ndarray = _NONE, changes: np.ndarray = _NONE) -> None:
+        self.steps, self.changes = steps, changes  # (steps, numbers), the last one last
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Remember a step; one over which the slope does not rise tells nothing."""
-        if step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
-            self.steps, self.changes = [*self.steps[1 - _KEPT :], step], [*self.changes[1 - _KEPT :], change]
+        new = Bends(step[None], change[None])._telling()
+        if new.n and self.n:
+            kept = slice(1 - _KEPT, None)
+            new.steps = np.concatenate([self.steps[kept], new.steps])
+            new.changes = np.concatenate([self.changes[kept], new.changes])
+        if new.n:
+            self.steps, self.changes = new.steps, new.changes
+
+    @property
+    def n(self) -> int:
+        """How many steps are known."""
+        return len(self.steps)
 
     def of_twice(self, other: Bends) -> Bends:
         """What these and another's tell of a sum of two such functions: each for both, as if they were alike."""
-        found = Bends()
-        for k in range(-min(len(self.steps), len(other.steps), _KEPT // 2), 0):
-            for bends in (self, other):
-                found.add(bends.steps[k], 2 * bends.changes[k])
-        return found
+        n, size = min(self.n, other.n, _KEPT // 2), self.steps.shape[1]
+        if not n:
+            return Bends()
+        steps = np.stack([self.steps[-n:], other.steps[-n:]], axis=1).reshape(-1, size)
+        changes = 2 * np.stack([self.changes[-n:], other.changes[-n:]], axis=1).reshape(-1, size)
+        return Bends(steps, changes)._telling()
 
     def stiffer(self, by: float) -> Bends:
         """The same after adding ``by`` / 2 times the squares of all numbers to the function."""
-        found = Bends()
-        for step, change in zip(self.steps, self.changes, strict=True):
-            found.add(step, change + by * step)
-        return found
+        return Bends(self.steps, self.changes + by * self.steps)._telling()
+
+    def _telling(self) -> Bends:
+        """The steps over which the slope rises."""
+
+        def products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return np.asarray(np.einsum("ij,ij->i", a, b))
+
+        squares = products(self.steps, self.steps) * products(self.changes, self.changes)
+        tells = products(self.steps, self.changes) > 1e-10 * np.sqrt(squares)
+        return self if tells.all() else Bends(self.steps[tells], self.changes[tells])
 
     def direction(self, slope: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Where the free numbers go: minus the inverse of the second derivatives among them, times the slope.
@@ -53,9 +73,9 @@ class Bends:
         products take a fraction of the time of many small ones.
         """
         way = np.where(free, -slope, 0.0)
-        if not self.steps:
+        if not self.n:
             return way
-        steps, changes = np.array(self.steps) * free, np.array(self.changes) * free
+        steps, changes = self.steps * free, self.changes * free
         products = steps @ changes.T
         rises = products.diagonal()
         known = [k for k in range(len(steps)) if rises[k] > 0]
@@ -103,7 +123,7 @@ def smallest(function: Function, start: Point, bends: Bends, most_steps: int, le
     point = start
     for _ in range(most_steps):
         way = bends.direction(point.slope, (point.at > 0) | (point.slope < 0))
-        if not bends.steps:
+        if not bends.n:
             way /= max(1.0, float(np.sqrt(way @ way)))
         after = _shortened(function, point, way)
         if after is None:

@@ -185,10 +185,8 @@ class RowsToReach:
         out = [np.zeros(0, dtype=np.float32)]
         for f, place in enumerate(used.tolist()):
             family, counts = self.learned[place]
-            own = np.empty(len(counts), dtype=np.float32)
-            levels = forest.strengths[f : f + 1], forest.factors[f : f + 1]
-            family.kernel().tables(*family.cells(counts, n_classes), n_classes, *levels, own, self.n_jobs)
-            out.append(own)
+            rows, levels = family.cells(counts, n_classes), (forest.strengths[f : f + 1], forest.factors[f : f + 1])
+            out.append(family.kernel().tables(*rows, n_classes, *levels, self.n_jobs).cells())
         return np.concatenate(out)
 
 

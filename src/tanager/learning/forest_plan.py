@@ -58,6 +58,7 @@ def draw_plan(
     columns = [_Values(column, own) for column, own in zip(schema.columns, masses, strict=True)]
     information = _information(columns, slots, labels, weights, n_classes)
     starts = np.cumsum([0, *(column.n_slots for column in columns)])
+    places = [start + np.append(own.order, own.n_slots - 1) for start, own in zip(starts, columns, strict=False)]
     groups = np.zeros((n_members, starts[-1]), dtype=np.uint8)
     most_cells = min(MOST_CELLS, max(_LEAST_CELLS, _CELLS_PER_ROW * int(masses[0].sum() if masses else 0)))
     families: list[list[int]] = []
@@ -67,17 +68,16 @@ def draw_plan(
         order = np.argsort(-(np.log(information) + rng.gumbel(size=len(columns))), kind="stable")[:MOST_COLUMNS]
         if member == 0:
             order = np.argsort(-information, kind="stable")[:MOST_COLUMNS]
-        n_groups = {}
-        for i in order.tolist():
-            own = columns[i].grouped(rng, int(rng.integers(fewest, most + 1)), merged)
-            groups[member, starts[i] : starts[i + 1]] = own
-            n_groups[i] = int(own[-1]) + 1  # missing values are the last group
+        looks_at = order.tolist()
+        drawn = [columns[i].drawn(rng, int(rng.integers(fewest, most + 1)), merged) for i in looks_at]
+        groups[member, np.concatenate([places[i] for i in looks_at])], own = _numbered(drawn)
+        n_groups = dict(zip(looks_at, own, strict=True))
         k = int(rng.integers(0, most_parents + 1))
         ranks = rng.gumbel(size=(len(order), len(order)))
         ranks += SHARPNESS[member % len(SHARPNESS)] * np.log(information[order])
         ranks[np.triu_indices(len(order))] = -np.inf  # columns that come later
         candidates = order[np.argsort(-ranks, axis=1, kind="stable")].tolist()
-        for at, i in enumerate(order.tolist()):
+        for at, i in enumerate(looks_at):
             parents = _fitting(candidates[at][:at], n_groups, i, k, most_cells)
             families.append([member, i, *parents, *(-1 for _ in range(k - len(parents)))])
     width = max((len(family) for family in families), default=2)
@@ -110,31 +110,31 @@ class _Values:
         masses = masses[:n][self.order]
         self.middles = (np.cumsum(masses) - masses / 2) / max(masses.sum(), 1e-9)
 
-    def grouped(self, rng: np.random.Generator, n_bins: int, merged: bool) -> np.ndarray:
-        """A group for every slot; numbers in about so many bins of jittered equal frequency."""
+    def drawn(self, rng: np.random.Generator, n_bins: int, merged: bool) -> tuple[np.ndarray, int]:
+        """Groups of the values in their order, some of them perhaps without a value, and how many there are.
+
+        Numbers are in about so many bins of jittered equal frequency.
+        """
         n = self.n_slots - 1
         if self.ordered:
             cuts = np.sort((np.arange(1, n_bins) + rng.uniform(-0.5, 0.5, n_bins - 1)) / n_bins)
-            return self.binned(cuts)
+            return self.binned(cuts), n_bins
         if n > MOST_GROUPS or (merged and n > 2):
             n_groups = int(rng.integers(2, min(n, MOST_GROUPS) + 1))
-            return self.in_order(_numbered(rng.integers(0, n_groups, n), n_groups))
-        return np.arange(n + 1)
+            return rng.integers(0, n_groups, n), n_groups
+        return self.order, n
 
     def binned(self, cuts: np.ndarray) -> np.ndarray:
-        """A group for every slot, by shares of the rows at which to cut."""
-        return self.in_order(_numbered(np.searchsorted(cuts, self.middles), len(cuts) + 1))
+        """The bin of each value, by shares of the rows at which to cut."""
+        return np.searchsorted(cuts, self.middles)
 
-    def in_order(self, groups: np.ndarray) -> np.ndarray:
-        """A group for every slot from those of the values in their order; missing values are the last group."""
+    def coarse(self) -> np.ndarray:
+        """A few groups to estimate information with, one for every slot; missing values are the last."""
+        groups = self.binned(_COARSE) if self.ordered else np.arange(self.n_slots - 1) % 256
         own = np.empty(self.n_slots, dtype=np.int64)
         own[self.order] = groups
         own[-1] = int(groups.max(initial=-1)) + 1
         return own
-
-    def coarse(self) -> np.ndarray:
-        """A few groups to estimate information with."""
-        return self.binned(_COARSE) if self.ordered else self.in_order(np.arange(self.n_slots - 1) % 256)
 
 
 def is_ordered(column: Column) -> bool:
@@ -153,11 +153,22 @@ def value_order(column: Column) -> np.ndarray:
     return order
 
 
-def _numbered(groups: np.ndarray, n_groups: int) -> np.ndarray:
-    """The same groups without those that have no value."""
-    seen = np.zeros(n_groups, dtype=np.int64)
-    seen[groups] = 1
-    return np.asarray((np.cumsum(seen) - 1)[groups])
+def _numbered(drawn: Sequence[tuple[np.ndarray, int]]) -> tuple[np.ndarray, list[int]]:
+    """Groups of several columns, each with how many there may be, without those that have no value.
+
+    For every column its values and then one that is missing, whose group is the last; and how many groups each has. All
+    columns at once: they are many, and most have few values.
+    """
+    most = np.array([n + 1 for _, n in drawn])
+    starts = np.cumsum(most) - most
+    sizes = [len(own) + 1 for own, _ in drawn]
+    flat = np.concatenate([np.append(own, n) for own, n in drawn]) + np.repeat(starts, sizes)
+    seen = np.zeros(int(most.sum()), dtype=np.int64)
+    seen[flat] = 1
+    numbers = np.cumsum(seen)
+    before = numbers[starts] - seen[starts]
+    n_groups = numbers[starts + most - 1] - before
+    return numbers[flat] - 1 - np.repeat(before, sizes), n_groups.tolist()
 
 
 def _information(

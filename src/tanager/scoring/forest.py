@@ -89,12 +89,11 @@ class ForestScorer:
                 "forest-tables": saved.array("f4", cells, least=-MOST_WEIGHT, most=MOST_WEIGHT),
                 "forest-class_counts": saved.array("f8", self.n_classes, least=0.0),
             }
-            self.tables, self._class_counts = saved.read("arrays of its forest", arrays, expected).values()
+            own, self._class_counts = saved.read("arrays of its forest", arrays, expected).values()
+            self.tables = self.kernel.tables_of(own, self.n_classes)
         else:
-            self.tables = np.empty(cells, dtype=np.float32)
-            slots, labels, weights = encoded(rows(), self.n_values)
-            levels = forest.strengths, forest.factors
-            self.kernel.tables(slots, labels, weights, self.n_classes, *levels, self.tables, n_jobs)
+            learned, levels = encoded(rows(), self.n_values), (forest.strengths, forest.factors)
+            self.tables = self.kernel.tables(*learned, self.n_classes, *levels, n_jobs)
 
     @cached_property
     def kernel(self) -> _kernels.Forest:
@@ -102,7 +101,11 @@ class ForestScorer:
         return self.forest.kernel()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "kernel"}
+        return {name: value for name, value in vars(self).items() if name != "kernel"} | {"tables": self.tables.cells()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.tables = self.kernel.tables_of(state["tables"], self.n_classes)
 
     def prior(self) -> np.ndarray:
         """What is added to the log of every class: learned or given priors, and class weights."""
@@ -113,7 +116,7 @@ class ForestScorer:
 
     def _logs(self, codes: np.ndarray, n_jobs: int) -> np.ndarray:
         out = np.empty((len(codes), self.n_classes))
-        self.kernel.score(slots_of(codes, self.n_values), self.tables, self.n_classes, out, n_jobs)
+        self.tables.score(slots_of(codes, self.n_values), out, n_jobs=n_jobs)
         return out
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
@@ -144,26 +147,16 @@ class ForestScorer:
 
     def _by_column(self, query: Query) -> Iterator[tuple[int, np.ndarray]]:
         """For every column what the families add to the logs of the classes in which it is the child."""
-        starts = self.kernel.table_starts(self.n_classes)
+        slots = slots_of(query.codes, self.n_values)
         for column in np.unique(self.forest.families[:, 1]).tolist():
-            which = self.forest.families[:, 1] == column
-            only = Forest(
-                self.forest.n_slots,
-                self.forest.groups,
-                self.forest.families[which],
-                self.forest.strengths[which],
-                self.forest.factors[which],
-                self.forest.prior,
-            ).kernel()
-            tables = np.concatenate([self.tables[starts[f] : starts[f + 1]] for f in np.flatnonzero(which).tolist()])
             out = np.empty((len(query), self.n_classes))
-            only.score(slots_of(query.codes, self.n_values), tables, self.n_classes, out)
+            self.tables.score(slots, out, column)
             yield column, out
 
     def to_arrays(self, *, with_tables: bool) -> dict[str, np.ndarray]:
         """For a model file; the tables where rows have come since they were made."""
-        then = {"forest-tables": self.tables, "forest-class_counts": self._class_counts}
-        return self.forest.to_arrays() | (then if with_tables else {})
+        then = {"forest-tables": self.tables.cells(), "forest-class_counts": self._class_counts} if with_tables else {}
+        return self.forest.to_arrays() | then
 
 
 def slots_of(codes: np.ndarray, n_values: np.ndarray) -> np.ndarray:
