@@ -16,10 +16,10 @@ _KEPT = 10  # steps that tell how the slope bends
 _HALVINGS = 12  # of a step that does not lead down
 _ENOUGH = 1e-4  # share of the promised gain that a step must bring
 
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-
-
+_RISE = 1e-10  # of the slope over a step, as a share of what it could be, below which a step tells nothing
 _NONE = np.empty((0, 0))
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class Bends:
@@ -30,13 +30,8 @@ class Bends:
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Remember a step; one over which the slope does not rise tells nothing."""
-        new = Bends(step[None], change[None])._telling()
-        if new.n and self.n:
-            kept = slice(1 - _KEPT, None)
-            new.steps = np.concatenate([self.steps[kept], new.steps])
-            new.changes = np.concatenate([self.changes[kept], new.changes])
-        if new.n:
-            self.steps, self.changes = new.steps, new.changes
+        if step @ change > _RISE * np.sqrt((step @ step) * (change @ change)):
+            self.steps, self.changes = _after(self.steps, step), _after(self.changes, change)
 
     @property
     def n(self) -> int:
@@ -63,7 +58,7 @@ class Bends:
             return np.asarray(np.einsum("ij,ij->i", a, b))
 
         squares = products(self.steps, self.steps) * products(self.changes, self.changes)
-        tells = products(self.steps, self.changes) > 1e-10 * np.sqrt(squares)
+        tells = products(self.steps, self.changes) > _RISE * np.sqrt(squares)
         return self if tells.all() else Bends(self.steps[tells], self.changes[tells])
 
     def direction(self, slope: np.ndarray, free: np.ndarray) -> np.ndarray:
@@ -91,6 +86,11 @@ class Bends:
         for k in known:
             lengths[k] = shares[k] - (along[k] + lengths @ products[:, k]) / rises[k]
         return np.asarray(way + lengths @ steps)
+
+
+def _after(kept: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """The last ones of those kept, and one more."""
+    return np.concatenate([kept[1 - _KEPT :], new[None]]) if len(kept) else new[None]
 
 
 @dataclass(frozen=True)

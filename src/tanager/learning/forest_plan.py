@@ -58,10 +58,12 @@ def draw_plan(
     columns = [_Values(column, own) for column, own in zip(schema.columns, masses, strict=True)]
     information = _information(columns, slots, labels, weights, n_classes)
     starts = np.cumsum([0, *(column.n_slots for column in columns)])
-    places = [start + np.append(own.order, own.n_slots - 1) for start, own in zip(starts, columns, strict=False)]
+    places = [start + own.order for start, own in zip(starts, columns, strict=False)]
+    later = np.triu(np.ones((min(len(columns), MOST_COLUMNS),) * 2, dtype=bool))
     groups = np.zeros((n_members, starts[-1]), dtype=np.uint8)
     most_cells = min(MOST_CELLS, max(_LEAST_CELLS, _CELLS_PER_ROW * int(masses[0].sum() if masses else 0)))
     families: list[list[int]] = []
+    none, width = [-1] * max(most for *_, most in GRANULARITIES), 2
     for member in range(n_members):
         fewest, most, most_parents = GRANULARITIES[member % len(GRANULARITIES)]
         merged = rng.random() < MERGED
@@ -70,21 +72,21 @@ def draw_plan(
             order = np.argsort(-information, kind="stable")[:MOST_COLUMNS]
         looks_at = order.tolist()
         drawn = [columns[i].drawn(rng, int(rng.integers(fewest, most + 1)), merged) for i in looks_at]
-        groups[member, np.concatenate([places[i] for i in looks_at])], own = _numbered(drawn)
-        n_groups = dict(zip(looks_at, own, strict=True))
+        own, n_values = _numbered(drawn)
+        groups[member, np.concatenate([places[i] for i in looks_at])] = own
+        groups[member, starts[order + 1] - 1] = n_values  # missing values are the last group
+        n_groups = dict(zip(looks_at, (n_values + 1).tolist(), strict=True))
         k = int(rng.integers(0, most_parents + 1))
         ranks = rng.gumbel(size=(len(order), len(order)))
         ranks += SHARPNESS[member % len(SHARPNESS)] * np.log(information[order])
-        ranks[np.triu_indices(len(order))] = -np.inf  # columns that come later
+        ranks[later] = -np.inf  # columns that come later
         candidates = order[np.argsort(-ranks, axis=1, kind="stable")].tolist()
         for at, i in enumerate(looks_at):
             parents = _fitting(candidates[at][:at], n_groups, i, k, most_cells)
-            families.append([member, i, *parents, *(-1 for _ in range(k - len(parents)))])
-    width = max((len(family) for family in families), default=2)
-    table = np.full((len(families), width), -1, dtype=np.int32)
-    for line, family in zip(table, families, strict=True):
-        line[: len(family)] = family
-    return ForestPlan(tuple(column.n_slots for column in columns), groups, table)
+            families.append([member, i, *parents, *none[len(parents) :]])
+        width = max(width, 2 + k)
+    table = np.array(families, dtype=np.int32).reshape(-1, 2 + len(none))[:, :width]
+    return ForestPlan(tuple(column.n_slots for column in columns), groups, np.ascontiguousarray(table))
 
 
 def _fitting(candidates: list[int], n_groups: dict[int, int], child: int, k: int, most_cells: int) -> list[int]:
@@ -153,22 +155,19 @@ def value_order(column: Column) -> np.ndarray:
     return order
 
 
-def _numbered(drawn: Sequence[tuple[np.ndarray, int]]) -> tuple[np.ndarray, list[int]]:
-    """Groups of several columns, each with how many there may be, without those that have no value.
+def _numbered(drawn: Sequence[tuple[np.ndarray, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Groups of several columns without those that have no value, and how many are left of each.
 
-    For every column its values and then one that is missing, whose group is the last; and how many groups each has. All
-    columns at once: they are many, and most have few values.
+    Given with how many there may be. All columns at once: they are many, and most have few values.
     """
-    most = np.array([n + 1 for _, n in drawn])
-    starts = np.cumsum(most) - most
-    sizes = [len(own) + 1 for own, _ in drawn]
-    flat = np.concatenate([np.append(own, n) for own, n in drawn]) + np.repeat(starts, sizes)
+    most = np.array([n + 1 for _, n in drawn])  # one more, so that each column has a place even without values
+    starts, sizes = np.cumsum(most) - most, [len(own) for own, _ in drawn]
+    flat = np.concatenate([own for own, _ in drawn]) + np.repeat(starts, sizes)
     seen = np.zeros(int(most.sum()), dtype=np.int64)
     seen[flat] = 1
     numbers = np.cumsum(seen)
     before = numbers[starts] - seen[starts]
-    n_groups = numbers[starts + most - 1] - before
-    return numbers[flat] - 1 - np.repeat(before, sizes), n_groups.tolist()
+    return numbers[flat] - 1 - np.repeat(before, sizes), numbers[starts + most - 1] - before
 
 
 def _information(
