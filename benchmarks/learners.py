@@ -127,6 +127,7 @@ MODELS = (
 SHAPES = ((300, 13, 3, 4), (3000, 36, 2, 3), (20_000, 16, 10, 8))  # rows, columns, classes, values
 FOREST = repr(RandomForestClassifier())
 REAL = ("soybean", "kr-vs-kp", "letter", "adult", "waveform-5000", "spam")
+QUICK = 0.5  # seconds of the forest, below which it learns again beside each classifier
 MOST_SECONDS = 30  # of the processor, for all runs of a fit; what takes longer is stopped
 
 
@@ -181,26 +182,30 @@ def learn(model: Any, data: Data) -> None:
         model.predict_proba(data.X[:1])
 
 
-def learning_times(data: Data, wanted: str = "", repeats: int = 2) -> Iterator[tuple[str, float]]:
-    """Seconds of the forest, then of each classifier, by name.
+def learning_times(data: Data, wanted: str = "") -> Iterator[tuple[str, float, float]]:
+    """Each classifier by name, its seconds and those of the forest beside it; infinite where it was stopped.
 
-    Infinite where it was stopped, NaN where it refuses: too much memory, or too long by its own measure.
+    NaN where it refuses: too much memory, or too long by its own measure. Where the forest is quick, both take turns,
+    as the speed of a machine changes by more than it takes; where it is slow, it learns once for all.
     """
-    forest = RandomForestClassifier(random_state=0)
-    yield from best_times({FOREST: partial(forest.fit, data.numbers, data.y)}, repeats).items()
+    forest = partial(RandomForestClassifier(random_state=0).fit, data.numbers, data.y)
+    once = best_times({FOREST: forest}, 2)
     signal.signal(signal.SIGPROF, _stop)
     for model in (model for model in MODELS if wanted in repr(model)):
-        name = repr(model)
+        name, own = repr(model), {"own": partial(learn, model, data)}
         signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
         try:
-            own = best_times({name: partial(learn, model, data)}, repeats, most_seconds=5.0)[name]
+            if once[FOREST] < QUICK:
+                times = best_times({FOREST: forest, **own}, 5, most_seconds=5.0)
+            else:
+                times = once | best_times(own, 2, most_seconds=5.0)
         except TimeoutError:
-            own = math.inf
+            times = once | {"own": math.inf}
         except (MemoryBudgetError, OptionError):
-            own = math.nan
+            times = once | {"own": math.nan}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-        yield name, own
+        yield name, times["own"], times[FOREST]
 
 
 def _stop(*_: Any) -> None:
@@ -209,9 +214,7 @@ def _stop(*_: Any) -> None:
 
 def lines() -> Iterator[Line]:
     for data in tables():
-        times = learning_times(data)
-        forest = next(times)[1]
-        for name, own in times:
+        for name, own, forest in learning_times(data):
             if not math.isnan(own):
                 figures = f"{seconds(own)} / {seconds(forest)}"
                 yield Line(f"{name}.fit {data.name} / forest", figures, own / forest, 1.0)
@@ -219,17 +222,17 @@ def lines() -> Iterator[Line]:
 
 def main(wanted: str) -> None:
     """A table with one line for each classifier: its time as a share of the forest's, a column for each data set."""
-    found: dict[str, dict[str, float]] = {}
+    shares: dict[str, dict[str, float]] = {}
+    forests: dict[str, float] = {}
     for data in tables():
-        own = found[data.name] = {}
-        for name, time in learning_times(data, wanted):
-            own[name] = time
-            print(f"{data.name} {name} {time:.4f}", file=sys.stderr, flush=True)
-    print(f"{'':<50}" + "".join(f"{name:>14}" for name in found))
-    print(f"{'forest: seconds':<50}" + "".join(f"{times[FOREST]:>14.3f}" for times in found.values()))
+        own_shares = shares[data.name] = {}
+        for name, own, forest in learning_times(data, wanted):
+            own_shares[name], forests[data.name] = own / forest, min(forest, forests.get(data.name, math.inf))
+            print(f"{data.name} {name} {own:.4f} {forest:.4f}", file=sys.stderr, flush=True)
+    print(f"{'':<50}" + "".join(f"{name:>14}" for name in forests))
+    print(f"{'forest: seconds':<50}" + "".join(f"{own:>14.3f}" for own in forests.values()))
     for name in (repr(model) for model in MODELS if wanted in repr(model)):
-        shares = (times[name] / times[FOREST] for times in found.values())
-        print(f"{name:<50}" + "".join(f"{_share(share):>14}" for share in shares))
+        print(f"{name:<50}" + "".join(f"{_share(shares[data][name]):>14}" for data in forests))
 
 
 def _share(share: float) -> str:
