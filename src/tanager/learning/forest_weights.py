@@ -167,8 +167,9 @@ def factor_weights(halves: tuple[LeftOutTerms, LeftOutTerms], log_prior: np.ndar
         for search in searches:
             search.go(penalty / 2, _FIRST_STEPS)
         found = left_out()
-        if found.sum() <= losses[-1].sum():
-            for search in (own for own in searches if not own.point.last):
+        going_on = [own for own in searches if not own.point.last]
+        if going_on and found.sum() <= losses[-1].sum():
+            for search in going_on:
                 search.go(penalty / 2, _STEPS - _FIRST_STEPS)
             found = left_out()
         if found.sum() > losses[-1].sum():
