@@ -17,22 +17,31 @@ INSTALL = sh -c 'test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(B
 # that of $(PYTHON) will do, where it has one.
 NEEDS = import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); print(*project
 BUILD_NEEDS = $(NEEDS)["build-system"]["requires"], sep="\n")
-RUN_NEEDS = $(NEEDS)["project"]["dependencies"], *project["project"]["optional-dependencies"]["plot"], sep="\n")
+RUN_NEEDS = $(NEEDS)["project"]["dependencies"], sep="\n")
+PLOT_NEEDS = $(NEEDS)["project"]["optional-dependencies"]["plot"], sep="\n")
 GET_UV = --python $(BIN)/python install --quiet --disable-pip-version-check --no-compile uv
 $(VENV)/.tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
 	test -x $(BIN)/uv || $(PYTHON) -m pip $(GET_UV) 2> /dev/null || { $(PYTHON) -m venv $(VENV) && $(PIP) uv; } || \
 		echo "uv cannot be had here; pip takes a minute longer"
 	$(BIN)/python -c '$(BUILD_NEEDS)' > $(VENV)/build-needs.txt
-	$(BIN)/python -c '$(RUN_NEEDS)' > $(VENV)/run-needs.txt
 	$(INSTALL) -r $(VENV)/build-needs.txt "cmake>=3.20" "ninja>=1.11" pip
 	touch $@
 
-# What the package cannot do without, matplotlib and pandas: for the demo.
-$(VENV)/.packages: $(VENV)/.tools
-	$(INSTALL) -r $(VENV)/run-needs.txt "pandas>=2.2,<4"
-	$(BIN)/python -m compileall -q -x '/tanager/(cli|cluster|decisions|export|service|spark|streams|studio)/' src/tanager
-	$(BIN)/python -c "import pandas, pyarrow"
+# What the package cannot do without. What the first chapter of the demo imports is compiled while the kernels are, and not
+# more: the first answer waits for whatever else the processors do.
+AT_FIRST := src/tanager $(addprefix src/tanager/,encoding counts networks scoring learning)
+$(VENV)/.needed: $(VENV)/.tools
+	$(BIN)/python -c '$(RUN_NEEDS)' > $(VENV)/run-needs.txt
+	$(INSTALL) -r $(VENV)/run-needs.txt
+	$(BIN)/python -m compileall -q -l $(AT_FIRST)
+	$(BIN)/python -c "import pyarrow.csv"
+	touch $@
+
+# And matplotlib and pandas, for the other chapters.
+$(VENV)/.packages: $(VENV)/.needed
+	$(BIN)/python -c '$(PLOT_NEEDS)' > $(VENV)/plot-needs.txt
+	$(INSTALL) -r $(VENV)/plot-needs.txt "pandas>=2.2,<4"
 	touch $@
 
 # The package, to be changed where it is.
@@ -51,7 +60,8 @@ build: $(VENV)/.ready
 # second is; the third is left to `make build`. Modules are compiled in the folder where the whole package is built later, and
 # the package around them are links. Where all was built before, the demo takes that.
 BUILT := $(wildcard $(VENV)/.built)
-PLACE = $(shell $(BIN)/python -c 'from scikit_build_core.builder.wheel_tag import WheelTag as w; print(f"build/{w.compute_best([])}")')
+TAG = from scikit_build_core.builder.wheel_tag import WheelTag; print(f"build/{WheelTag.compute_best([])}")
+PLACE = $(eval PLACE := $(shell $(BIN)/python -c '$(TAG)'))$(PLACE)
 DEMO = $(if $(BUILT),,PYTHONPATH=build/demo) $(BIN)/python examples/demo.py
 LINK = ln -sfn $(abspath src/tanager)/* $(abspath $(PLACE))/_*.so build/demo/tanager/
 
@@ -69,12 +79,13 @@ $(VENV)/.learners: $(VENV)/.core
 	@MAKEFLAGS= $(BIN)/cmake --build $(PLACE) --target _learners > build/learners.log || { cat build/learners.log; exit 1; }
 	@touch $@
 
-demo-first: $(VENV)/.packages $(or $(BUILT),$(VENV)/.core)
+demo-first: $(VENV)/.needed $(or $(BUILT),$(VENV)/.core)
 	@mkdir -p build/demo/tanager && $(LINK)
 	@$(DEMO) --only first
 	@$(if $(BUILT),,echo && echo "Meanwhile the kernels of the other chapters are compiled ...")
 
 demo-modules: demo-first
+	@$(MAKE) --no-print-directory $(VENV)/.packages
 	@$(BIN)/python -c "import matplotlib.pyplot, sklearn.ensemble, sklearn.model_selection"
 
 demo-rest: demo-first demo-modules $(or $(BUILT),$(VENV)/.learners)

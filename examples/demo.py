@@ -72,7 +72,7 @@ def a_table() -> None:
 
     unsure = int(left_out.max(axis=1).argmin())
     print(f"\nIts hardest case is row {unsure}, which is {y[unsure]}. With all rows learned it says, and why:\n")
-    print("\n".join(str(model.explain(X.iloc[[unsure]])).splitlines()[:8]), "\n  ...")
+    print("\n".join(str(model.explain(X[unsure : unsure + 1])).splitlines()[:8]), "\n  ...")
 
     row = {"mean area": 800.0, "worst texture": 30.0}
     print(f"\nTwo of 30 columns are enough for an answer: {row} gives {readable(model.predict_proba_one(row))}")
@@ -91,11 +91,12 @@ def a_table() -> None:
 
 
 def breast_cancer() -> tuple[Any, Any]:
-    """The table that comes with scikit-learn, as a frame, and words for the classes.
+    """The table that comes with scikit-learn, and words for the classes.
 
-    It is read as any other file: to import scikit-learn for that takes longer than all of the first chapter.
+    It is read as any other file, by pyarrow: to import scikit-learn or pandas for that takes longer than all of the
+    first chapter.
     """
-    import pandas as pd
+    from pyarrow import csv
 
     sizes = ["radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave points"]
     sizes += ["symmetry", "fractal dimension"]
@@ -103,8 +104,8 @@ def breast_cancer() -> tuple[Any, Any]:
         [f"mean {size}" for size in sizes] + [f"{size} error" for size in sizes] + [f"worst {size}" for size in sizes]
     )
     file = Path(find_spec("sklearn").origin).parent / "datasets" / "data" / "breast_cancer.csv"
-    table = pd.read_csv(file, skiprows=1, names=[*names, "class"])
-    return table[names], np.array(["malignant", "benign"])[table["class"]]
+    table = csv.read_csv(file, csv.ReadOptions(skip_rows=1, column_names=[*names, "class"]))
+    return table.select(names), np.array(["malignant", "benign"])[table["class"].to_pylist()]
 
 
 # --- 2. a comparison ---------------------------------------------------------------------------------------------
@@ -119,6 +120,7 @@ def a_comparison(candidates: list[Any]) -> None:
 
     heading("2. Beside scikit-learn: the same table, 171 rows kept apart")
     X, y = breast_cancer()
+    X = X.to_pandas()  # scikit-learn takes frames
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=1, stratify=y)
     rivals = [GaussianNB(), RandomForestClassifier(random_state=1)]
     lines = [measured(rival, X_train, y_train, X_test, y_test, yardstick=True) for rival in rivals]

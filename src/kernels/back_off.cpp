@@ -1,6 +1,9 @@
 #include "back_off.hpp"
 
 #include <cmath>
+#include <numeric>
+
+#include "scoring_plan.hpp"
 
 namespace tanager::scoring {
 
@@ -314,6 +317,43 @@ std::vector<double> learn_strengths(const BackOffCells &cells, double start, dou
     for (double &l : x) l = strength_of(l);
     for (int l = 0; l < n_fixed; ++l) x[l] = start;
     return x;
+}
+
+void learn_strengths(ScoringPlan &plan) {
+    const Store &store = plan.store;
+    const Estimate &estimate = plan.estimate;
+    const auto sizes = [&](const std::vector<int> &parents) {
+        std::vector<int> out;
+        for (int p : parents) out.push_back(store.n_values[p]);
+        return out;
+    };
+    for (Term &term : plan.terms) {
+        const int r = store.n_values[term.child], n_groups = term.free ? 1 : store.k;
+        std::vector<const Term *> levels(term.parents.size() + 1, &term);
+        for (std::size_t l = levels.size() - 1; l > 0; --l) levels[l - 1] = &plan.terms[levels[l]->prefix];
+        const auto fill = [&](int level, const int *slot, double *out) {
+            const Place &place = levels[level]->counts;
+            const double *at = place.context([slot](std::size_t q) { return slot[q]; });
+            for (int v = 0; v < r; ++v, at += place.child_stride, out += n_groups) {
+                if (term.free) *out = std::accumulate(at, at + store.k, 0.0);
+                else std::copy_n(at, n_groups, out);
+            }
+        };
+        const auto counted = gather_back_off(sizes(term.parents), r, n_groups, estimate.unit, fill);
+        term.strengths = learn_strengths(counted, estimate.strength, estimate.prior);
+    }
+    if (plan.class_parents.empty()) return;
+    const auto fill = [&](int level, const int *slot, double *out) {
+        const double *at = store.classes;
+        if (level > 0) {
+            const Place &place = plan.class_places[level - 1];
+            at = place.context([slot](std::size_t q) { return slot[q]; }) + slot[level - 1] * place.child_stride;
+        }
+        std::copy_n(at, store.k, out);
+    };
+    const auto counted = gather_back_off(sizes(plan.class_parents), store.k, 1, estimate.unit, fill);
+    const auto learned = learn_strengths(counted, estimate.strength, estimate.prior, 1);
+    plan.class_strengths.assign(learned.begin() + 1, learned.end());
 }
 
 }  // namespace tanager::scoring

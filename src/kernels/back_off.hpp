@@ -31,6 +31,10 @@ struct BackOffCells {
 // The strengths of all levels, found from `start` on in log c; the first `n_fixed` levels keep theirs.
 std::vector<double> learn_strengths(const BackOffCells &cells, double start, double prior, int n_fixed = 0);
 
+// Those of all families of a plan, from the counts as they are now.
+struct ScoringPlan;
+void learn_strengths(ScoringPlan &plan);
+
 // Collects the cells of a family with r outcomes in each of so many groups (the classes, or 1). `sizes` are the values
 // of the parents; fill(level, slots of the parents up to that level, out) writes n_level(v, y) to out[v * groups + y].
 // Contexts that never occurred are not entered.

@@ -1,4 +1,4 @@
-// The first extension module: what every table, stream and answer needs. Each bind_*.cpp checks what Python hands over
+// The first extension module: what every table and every answer needs. Each bind_*.cpp checks what Python hands over
 // and calls kernels that know no Python.
 #include "bindings.hpp"
 

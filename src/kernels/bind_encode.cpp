@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
+#include "cuts.hpp"
 #include "encode.hpp"
-#include "even_cuts.hpp"
 
 namespace encode_bindings {
 
@@ -64,11 +64,8 @@ bool index_as(const WholeNumbers &numbers, const CodesOfRows &out, std::vector<s
     if (numbers.dtype() != nb::dtype<Number>()) return false;
     const auto *from = static_cast<const Number *>(numbers.data());
     if (out.dtype() == nb::dtype<std::uint8_t>())
-        found = tanager::WholeIndex<Number, std::uint8_t>().run(from, numbers.size(),
-                                                                static_cast<std::uint8_t *>(out.data()));
-    else
-        found = tanager::WholeIndex<Number, std::uint16_t>().run(from, numbers.size(),
-                                                                 static_cast<std::uint16_t *>(out.data()));
+        found = tanager::index_whole(from, numbers.size(), static_cast<std::uint8_t *>(out.data()));
+    else found = tanager::index_whole(from, numbers.size(), static_cast<std::uint16_t *>(out.data()));
     return true;
 }
 
@@ -97,33 +94,22 @@ std::vector<double> mdl_cuts(Dense<double> values, Dense<std::uint16_t> labels, 
     for (std::size_t r = 0; r < labels.size(); ++r)
         if (labels.data()[r] >= n_classes) throw std::invalid_argument("a label is not below n_classes");
     nb::gil_scoped_release release;
-    const double *w = weights ? weights->data() : nullptr;
-    auto cuts = tanager::MdlCuts(values.data(), labels.data(), w, values.size(), n_classes, by_candidates).run();
-    if (n_bins < 1) return cuts;
-    return tanager::EvenCuts(values.data(), w, values.size()).go_on(std::move(cuts), n_bins);
+    return tanager::mdl_cuts(values.data(), labels.data(), weights ? weights->data() : nullptr, values.size(),
+                             n_classes, by_candidates, n_bins);
 }
 
-// The same for numbers in any order, each of weight one, with the labels beside them. Missing and infinite ones tell
-// nothing. Small columns are cut often (the first rows of a stream), and calls of NumPy would take longer than the
-// work. Without n_bins there are as many as leave rows_per_cell rows of each class for every pair of bins, but at most
-// so many.
 std::vector<double> cuts_of_unsorted(Dense<double> values, Dense<std::uint16_t> labels, bool by_candidates,
                                      std::optional<double> n_bins, double rows_per_cell, double most_bins) {
     same_length(values.size(), labels.size());
     nb::gil_scoped_release release;
-    const tanager::SortedByValue rows(values.data(), labels.data(), values.size());
-    const std::size_t n = rows.values.size(), k = rows.class_rows.size();
-    if (n == 0) return {};
-    if (!n_bins) n_bins = std::min(most_bins, std::sqrt(double(n) / (double(rows.n_present()) * rows_per_cell)));
-    auto cuts = tanager::MdlCuts(rows.values.data(), rows.labels.data(), nullptr, n, k, by_candidates).run();
-    if (*n_bins < 1) return cuts;
-    return tanager::EvenCuts(rows.values.data(), nullptr, n).go_on(std::move(cuts), *n_bins);
+    return tanager::cuts_of_unsorted(values.data(), labels.data(), values.size(), by_candidates, n_bins, rows_per_cell,
+                                     most_bins);
 }
 
 std::vector<double> even_cuts(Dense<double> values, std::optional<Dense<double>> weights, std::size_t n_bins) {
     if (weights) same_length(values.size(), weights->size());
     nb::gil_scoped_release release;
-    return tanager::EvenCuts(values.data(), weights ? weights->data() : nullptr, values.size()).into(n_bins);
+    return tanager::even_cuts(values.data(), weights ? weights->data() : nullptr, values.size(), n_bins);
 }
 
 // Cells of a list, a tuple or a strided array of objects.
@@ -237,14 +223,8 @@ std::vector<bool> float_columns(nb::list rows, nb::list names, Floats2D out) {
     return sound;
 }
 
-// Whether a number is no whole one, infinite, or beyond 2^53, where floats skip integers; NaN is missing.
 bool has_fractions(Vector<double> numbers) {
-    constexpr double most = 9007199254740992.0;
-    for (std::size_t r = 0; r < numbers.size(); ++r) {
-        const double x = numbers(r);
-        if (x == x && (std::abs(x) > most || x != std::rint(x))) return true;
-    }
-    return false;
+    return tanager::has_fractions(numbers.data(), numbers.size(), numbers.stride(0));
 }
 
 // Codes of single rows: a column is a dict from value to code, or cut points, or True for numbers that have no code, or

@@ -1,4 +1,4 @@
-// The second extension module: forests, anytime and evolving models, Gaussian columns, drift.
+// The second extension module: streams, what options ask for, forests, anytime and evolving models, Gaussian columns.
 #include "bindings.hpp"
 
 NB_MODULE(_learners, m) {
@@ -9,5 +9,7 @@ NB_MODULE(_learners, m) {
     bind_evolving(m);
     bind_forest(m);
     bind_gaussian(m);
+    bind_options(m);
     bind_staged(m);
+    bind_stream(m);
 }

@@ -3,8 +3,11 @@
 #include <memory>
 
 #include "bind_store.hpp"
-#include "marginal.hpp"
 #include "scoring_plan.hpp"
+
+namespace tanager::scoring {
+class Marginal;  // of another module
+}
 
 namespace plan_bindings {
 
@@ -14,9 +17,9 @@ struct PyPlan {
     std::shared_ptr<PyStore> store;
     std::shared_ptr<tanager::scoring::ScoringPlan> shared;
     tanager::scoring::ScoringPlan &plan;
-    bool has_form = false, ready = false;               // product or sum was called; and has come to its end
-    std::unique_ptr<tanager::scoring::Scratch> single;  // for `one`, which keeps the GIL
-    std::unique_ptr<tanager::scoring::Marginal> marginal;
+    bool has_form = false, ready = false;                  // product or sum was called; and has come to its end
+    std::unique_ptr<tanager::scoring::Scratch> single;     // for `one`, which keeps the GIL
+    std::shared_ptr<tanager::scoring::Marginal> marginal;  // for `score_marginal`
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
            bool fast, double first, double prior)

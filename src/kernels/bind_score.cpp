@@ -1,13 +1,11 @@
 // ScoringPlan and Compiled for Python. What a plan is made of is checked here, so that kernels can trust a plan.
 #include <memory>
 
-#include "back_off.hpp"
 #include "bind_left_out.hpp"
 #include "bind_plan.hpp"
 #include "bind_staging.hpp"
 #include "compiled.hpp"
 #include "score_rows.hpp"
-#include "stream.hpp"
 #include "threads.hpp"
 
 namespace score_bindings {
@@ -18,37 +16,6 @@ using namespace arrays;
 namespace {
 
 using Families = std::vector<std::pair<int, std::vector<int>>>;
-
-Weights as_fade(const std::optional<WeightArray> &fade, std::int64_t n_rows) {
-    if (!fade) return {};
-    expect(std::int64_t(fade->shape(0)) == n_rows, "there must be one factor to fade by per row");
-    for (std::int64_t r = 0; r < n_rows; ++r)
-        expect((*fade)(r) > 0 && (*fade)(r) <= 1, "a factor to fade by is above 0 and at most 1");
-    return as_weights(fade, n_rows);
-}
-
-// Codes, labels and raw weights of rows that can leave a stream; the raw weights are written, too.
-using Queue = std::tuple<AnyArray, AnyArray, TableArray>;
-
-LeavingRows as_leaving(const std::optional<Queue> &queue, const std::optional<Integers> &n_leaving, std::int64_t n_rows,
-                       int n_columns) {
-    expect(queue.has_value() == n_leaving.has_value(), "a queue and the rows that leave it go together");
-    if (!queue) return {};
-    const auto &[codes_, labels_, raw] = *queue;
-    const Codes codes = as_codes(codes_, n_columns), labels = as_labels(labels_, codes.n_rows);
-    expect(raw.ndim() == 1 && std::int64_t(raw.shape(0)) == codes.n_rows && raw.dtype() == nb::dtype<double>() &&
-               (codes.n_rows < 2 || raw.stride(0) == 1),
-           "the queue must have one weight per row, float64 without gaps: they are written, too");
-    const std::int64_t older = codes.n_rows - n_rows;
-    expect(older >= 0, "the queue must end with the rows of the stream");
-    expect(std::int64_t(n_leaving->shape(0)) == n_rows, "there must be one number of leaving rows per row");
-    const std::int64_t *leaving = n_leaving->data();
-    for (std::int64_t r = 0, left = older; r < n_rows; ++r) {
-        expect(leaving[r] >= 0 && leaving[r] <= left + 1, "more rows leave the queue than were learned");
-        left += 1 - leaving[r];
-    }
-    return {codes, labels, static_cast<double *>(raw.data()), leaving, n_rows};
-}
 
 // --- what it is -------------------------------------------------------------------------------------------------
 
@@ -132,13 +99,6 @@ void classes(PyPlan &self, const std::vector<double> &priors, const std::vector<
     self.plan.class_factor = factor;
     self.single.reset();
 }
-void learn_all_strengths(PyPlan &self) {
-    self.check_ready();
-    expect(self.plan.estimate.learned, "strengths are learned of a learned back-off alone");
-    self.marginal.reset();
-    const Released release;
-    self.plan.learn_strengths();
-}
 void set_strengths(PyPlan &self, const std::vector<double> &all) {
     self.check_ready();
     expect(self.plan.estimate.learned, "strengths are learned of a learned back-off alone");
@@ -162,21 +122,6 @@ void score(PyPlan &self, const AnyArray &codes_, const Doubles &out_, bool log_j
     const Released release;
     score_rows(self.plan, codes, left_out, log_joint, n_jobs, out);
 }
-void score_marginal(PyPlan &self, const AnyArray &codes_, const Doubles &out_, bool log_joint,
-                    const std::optional<AnyArray> &labels, const std::optional<WeightArray> &weights, double unit,
-                    int n_jobs) {
-    bool single_network = !self.plan.sum_of_products;
-    for (const Group &g : self.plan.groups)
-        single_network = single_network && g.terms.size() + (g.base_weight > 0) <= 1;
-    expect(single_network, "missing values are summed out of single networks only");
-    self.check_ready();
-    const Codes codes = as_codes(codes_, self.plan.store.n);
-    double *out = as_output(out_, codes.n_rows, self.plan.store.k);
-    const LeftOut left_out = as_left_out(labels, weights, unit, codes.n_rows);
-    if (!self.marginal) self.marginal = std::make_unique<Marginal>(self.plan);
-    const Released release;
-    score_rows(self.plan, *self.marginal, codes, left_out, log_joint, n_jobs, out);
-}
 // The posterior of a single row, or logs of the joint.
 nb::list one(PyPlan &self, const AnyArray &codes, bool log_joint) {
     self.check_ready();
@@ -191,35 +136,6 @@ nb::list one(PyPlan &self, const AnyArray &codes, bool log_joint) {
     nb::list answer;
     for (int c = 0; c < self.plan.store.k; ++c) answer.append(out[c]);
     return answer;
-}
-std::tuple<std::int64_t, double, int, bool> stream(PyPlan &self, const AnyArray &codes, const AnyArray &labels,
-                                                   const std::optional<WeightArray> &weights, const Doubles &out_,
-                                                   double unit, const std::optional<AnyArray> &answered,
-                                                   const std::optional<WeightArray> &fade,
-                                                   const std::optional<Queue> &queue,
-                                                   const std::optional<Integers> &n_leaving,
-                                                   const std::optional<Doubles> &member_scores, double keep,
-                                                   const std::optional<Doubles> &own, bool keeps_half, bool stale) {
-    self.check_ready();
-    const int n = self.plan.store.n;
-    Stream stream;
-    stream.keeps_half = keeps_half, stream.stale = stale;
-    stream.rows = as_batch(codes, labels, weights, n);
-    const std::int64_t n_rows = stream.rows.n_rows();
-    double *out = as_output(out_, n_rows, self.plan.store.k);
-    if (answered) stream.answered = as_codes(*answered, n);
-    expect(!answered || stream.answered->n_rows == n_rows, "as many rows are answered as are learned");
-    stream.fade = as_fade(fade, n_rows);
-    stream.leaving = as_leaving(queue, n_leaving, n_rows, n);
-    if (member_scores) stream.member_scores = as_member_scores(self.plan, *member_scores);
-    expect(keep > 0 && keep <= 1, "member scores are kept by a factor above 0 and at most 1");
-    stream.keep = keep;
-    if (own) stream.own = as_output(*own, n_rows, 1);
-    expect(unit > 0 && std::isfinite(unit), "the unit must be positive");
-    stream.unit = unit;
-    nb::gil_scoped_release release;
-    const StreamEnd end = test_then_train(self.plan, stream, out);
-    return {end.n_done, end.unit, end.halved, end.stale};
 }
 void parts(PyPlan &self, const AnyArray &codes_, const Doubles &out) {
     self.check_ready();
@@ -267,38 +183,6 @@ void compiled_score(const Compiled &self, const AnyArray &codes_, const Doubles 
     });
 }
 
-// The strengths of one family from tables of its levels, (groups, values of the parents ..., values of the child).
-std::vector<double> back_off_strengths(const std::vector<AnyArray> &tables, double start, int n_fixed, double prior) {
-    expect(!tables.empty() && tables[0].ndim() == 2, "the first level is a table of groups and values");
-    expect(start >= 0 && std::isfinite(start), "a strength is a finite number of at least 0");
-    expect(prior >= 0 && std::isfinite(prior), "a prior is a finite number of at least 0");
-    expect(n_fixed >= 0 && std::size_t(n_fixed) <= tables.size(), "there are fewer levels than are to be fixed");
-    std::vector<std::int64_t> shape{std::int64_t(tables[0].shape(0)), std::int64_t(tables[0].shape(1))};
-    expect(shape[0] < 65536 && shape[1] < 65536, "there are too many values");
-    std::vector<int> sizes;
-    for (std::size_t l = 0; l < tables.size(); ++l) {
-        expect(tables[l].ndim() == l + 2, "every level has one parent more than the one before");
-        if (l > 0) {
-            sizes.push_back(int(std::min<std::size_t>(tables[l].shape(l), 65536)));
-            expect(sizes.back() < 65536, "there are too many values");
-            shape.insert(shape.end() - 1, sizes.back());
-        }
-        check_table(tables[l], shape, "a level");
-    }
-    const int r = int(shape.back()), groups = int(shape[0]);
-    const auto fill = [&](int level, const int *slot, double *out) {
-        std::int64_t size = 1, at = 0;
-        for (int q = 0; q < level; ++q) {
-            at = at * sizes[q] + slot[q];
-            size *= sizes[q];
-        }
-        const double *cells = static_cast<const double *>(tables[level].data());
-        for (int v = 0; v < r; ++v)
-            for (int y = 0; y < groups; ++y) *out++ = cells[(y * size + at) * r + v];
-    };
-    return learn_strengths(gather_back_off(sizes, r, groups, 1.0, fill), start, prior, n_fixed);
-}
-
 }  // namespace
 }  // namespace score_bindings
 
@@ -320,18 +204,8 @@ void bind_score(nb::module_ &m) {
         .def("score", &score, nb::arg("codes"), nb::arg("out").noconvert(), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
              nb::arg("n_jobs") = 1)
-        .def("score_marginal", &score_marginal, nb::arg("codes"), nb::arg("out").noconvert(),
-             nb::arg("log_joint") = false, nb::arg("labels").none() = nb::none(),
-             nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0, nb::arg("n_jobs") = 1)
         .def("one", &one, nb::arg("codes"), nb::arg("log_joint") = false)
-        .def("stream", &stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
-             nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
-             nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),
-             nb::arg("gone").noconvert().none() = nb::none(), nb::arg("member_scores").noconvert().none() = nb::none(),
-             nb::arg("keep") = 1.0, nb::arg("own").noconvert().none() = nb::none(), nb::arg("keeps_half") = false,
-             nb::arg("stale") = false)
         .def("rescale", &rescale, nb::arg("unit"))
-        .def("learn_strengths", &learn_all_strengths)
         .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })
         .def("set_strengths", &set_strengths, nb::arg("all"))
         .def("parts", &parts, nb::arg("codes"), nb::arg("out").noconvert())
@@ -350,8 +224,6 @@ void bind_score(nb::module_ &m) {
             nb::arg("n_rows"), nb::arg("left_out") = false)
         .def("n_reads", [](const PyPlan &p) { return Compiled::n_reads(p.plan); })
         .def("compile", &compile, nb::arg("leave_out") = false, nb::call_guard<Released>());
-    m.def("back_off_strengths", &back_off_strengths, nb::arg("tables"), nb::arg("start") = 1.0, nb::arg("n_fixed") = 0,
-          nb::arg("prior") = 0.0);
     nb::class_<Compiled>(m, "Compiled", "A plan with every probability worked out.")
         .def("score", &compiled_score, nb::arg("codes"), nb::arg("out").noconvert(), nb::arg("log_joint") = false,
              nb::arg("n_jobs") = 1, nb::arg("labels").none() = nb::none())

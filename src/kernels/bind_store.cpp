@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "learn_rows.hpp"
-#include "subsumption.hpp"
 
 namespace store_bindings {
 using namespace tanager;
@@ -52,21 +51,6 @@ void mirror(PyStore &store) {
 void halve(PyStore &self, int times) {
     expect(times >= 0, "cells are halved, not doubled");
     halve_cells(self.store, times);
-}
-
-void resolve(PyStore &self, const AnyArray &codes_, const TableArray &out_, double least, double unit,
-             const std::optional<WeightArray> &left_out_, int n_jobs, bool gaps_differ) {
-    const Store &s = self.store;
-    expect(s.pairs != nullptr, "subsumption resolution needs pair counts");
-    const Codes codes = as_codes(codes_, s.n);
-    const Weights left_out = as_weights(left_out_, codes.n_rows);
-    expect(out_.ndim() == 2 && std::int64_t(out_.shape(0)) == codes.n_rows && std::int64_t(out_.shape(1)) == s.n &&
-               out_.dtype() == codes_.dtype(),
-           "the output must have the shape and type of the codes");
-    const auto size = std::ptrdiff_t(codes.code_size());
-    const CodesOut out{static_cast<std::byte *>(out_.data()), out_.stride(0) * size, out_.stride(1) * size};
-    const Released release;
-    resolve_subsumption(s, codes, out, least, unit, left_out, n_jobs, gaps_differ);
 }
 
 // --- sparse tables ----------------------------------------------------------------------------------------------
@@ -186,8 +170,6 @@ void bind_store(nb::module_ &m) {
         .def("learn_one", &learn_single, arg("codes"), arg("label"), arg("weight") = 1.0)
         .def("forget", &forget, arg("codes"), arg("labels"), arg("raw"))
         .def("forget_one", &forget_single, arg("codes"), arg("label"), arg("raw"))
-        .def("halve", &halve, arg("times"))
-        .def("resolve", &resolve, arg("codes"), arg("out").noconvert(), arg("least"), arg("unit") = 1.0,
-             arg("left_out").none() = nb::none(), arg("n_jobs") = 1, arg("gaps_differ") = false);
+        .def("halve", &halve, arg("times"));
     m.def("mirror_pairs", &mirror, arg("store"));
 }

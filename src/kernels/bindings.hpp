@@ -59,3 +59,5 @@ void bind_forest(nb::module_ &m);
 void bind_sums(nb::module_ &m);
 void bind_pool(nb::module_ &m);
 void bind_drift(nb::module_ &m);
+void bind_stream(nb::module_ &m);
+void bind_options(nb::module_ &m);

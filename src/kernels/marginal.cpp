@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "back_off.hpp"
+
 namespace tanager::scoring {
 
 namespace {
@@ -37,7 +39,7 @@ Marginal::Marginal(const ScoringPlan &plan) : plan_(plan), families_(plan.store,
         networks_.push_back(std::move(network));
     }
     if (!plan.estimate.learned) return;
-    families_.learn_strengths();
+    learn_strengths(families_);
     for (Term &term : families_.terms)  // those that the plan has are as they were learned there
         for (const Term &known : plan.terms)
             if (!term.free && known.child == term.child && known.parents == term.parents)
@@ -296,6 +298,16 @@ void Marginal::rescale(Table &table, Work &w) const {
             table.cells[at] = std::ldexp(table.cells[at], -power);
         w.power[c] += power;
     }
+}
+
+void score_marginal(ScoringPlan &plan, const Marginal &marginal, const Codes &codes, const LeftOut &left_out,
+                    bool log_joint, int n_jobs, double *out) {
+    each_row(plan, codes, left_out, n_jobs, out, [&] {
+        return [&, w = Marginal::Work(marginal)](const int *slot, int y, double minus, double *answer) mutable {
+            if (!marginal.score(slot, y, minus, log_joint, answer, w))
+                std::fill_n(answer, plan.store.k, std::numeric_limits<double>::quiet_NaN());
+        };
+    });
 }
 
 }  // namespace tanager::scoring

@@ -4,7 +4,7 @@
 // missing attribute that is nobody's parent is left out with its family, which sums to one. Then attribute after
 // attribute: the tables that know it are multiplied and it is summed out; the one that joins fewest others comes first.
 #pragma once
-#include "scoring_plan.hpp"
+#include "score_rows.hpp"
 
 namespace tanager::scoring {
 
@@ -62,5 +62,9 @@ class Marginal {
     void settle(Work &w) const;
     void rescale(Table &table, Work &w) const;
 };
+
+// Answers of all rows, as score_rows gives them; NaN in rows where that is too much work.
+void score_marginal(ScoringPlan &plan, const Marginal &marginal, const Codes &codes, const LeftOut &left_out,
+                    bool log_joint, int n_jobs, double *out);
 
 }  // namespace tanager::scoring

@@ -2,34 +2,13 @@
 
 #include "departures.hpp"
 #include "member_rows.hpp"
-#include "threads.hpp"
 #include "triple_sweep.hpp"
 
 namespace tanager::scoring {
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kBlock = 32;  // rows from which on it pays to go member by member
-
-// Calls score(slots, own class or -1, weight to leave out, answer) for every row; `make` makes one for each thread.
-template <class Make>
-void each_row(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, int n_jobs, double *out,
-              const Make &make) {
-    const int k = plan.store.k;
-    plan.refresh_missing();
-    const auto rows = [&](std::int64_t begin, std::int64_t end) {
-        auto score = make();
-        std::vector<int> slot(plan.store.n);
-        for (std::int64_t r = begin; r < end; ++r) {
-            check_interrupt(r);
-            plan.slots.read(codes, r, slot.data());
-            const int y = left_out.class_of(r, k);
-            score(slot.data(), y, y < 0 ? 0 : left_out.weight(r), out + r * k);
-        }
-    };
-    parallel_rows(codes.n_rows, n_jobs, rows, 256);
-}
 
 // A sum of products in blocks of rows, member by member: by `MemberRows`, or where no row is left out by `Departures`.
 template <class Members>
@@ -132,15 +111,6 @@ bool beats_tables(const ScoringPlan &plan, std::int64_t n_rows, bool left_out) {
     return plan.fast && many && n_rows >= 2 * kBlock && !plan.staging && MemberRows::pays(plan);
 }
 
-void score_rows(ScoringPlan &plan, const Marginal &marginal, const Codes &codes, const LeftOut &left_out,
-                bool log_joint, int n_jobs, double *out) {
-    each_row(plan, codes, left_out, n_jobs, out, [&] {
-        return [&, w = Marginal::Work(marginal)](const int *slot, int y, double minus, double *answer) mutable {
-            if (!marginal.score(slot, y, minus, log_joint, answer, w)) std::fill_n(answer, plan.store.k, nan);
-        };
-    });
-}
-
 namespace {
 
 // The first row with the same values of some columns and the same class, where there are few combinations of these.
@@ -194,7 +164,7 @@ void term_values(const ScoringPlan &plan, const Term &term, const Codes &codes, 
         const double minus = y < 0 ? 0 : left_out.weight(r);
         if (y >= 0) sub[y] = minus;
         if (!term_value(s, plan.estimate, plan.terms, term, slot.data(), sub.data(), minus, own))
-            std::fill_n(own, s.k, nan);
+            std::fill_n(own, s.k, std::numeric_limits<double>::quiet_NaN());
         if (y >= 0) sub[y] = 0;
     }
 }

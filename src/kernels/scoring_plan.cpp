@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "back_off.hpp"
 #include "staged_score.hpp"
 #include "triple_sweep.hpp"
 
@@ -30,6 +29,28 @@ std::vector<std::pair<double, const double *>> absent_counts(const Store &s, con
 
 }  // namespace
 
+ScoringPlan::~ScoringPlan() = default;
+
+Scratch::Scratch(const ScoringPlan &p) {
+    const std::size_t n = p.store.n, k = p.store.k;
+    slot.resize(n);
+    here.reserve(n);
+    place.resize(n);
+    n_with_total.resize(p.totals.size());
+    cell.resize(n);
+    here_cell.resize(n);
+    for (auto *v : {&sub, &prior, &once, &m, &e}) v->resize(k);
+    value.resize(2 * k);
+    for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
+    reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
+    staged = staged_scratch(p);
+    sweep = triple_sweep(p);
+    if (!sweep) reader = member_reader(p);
+}
+
+Scratch::Scratch(Scratch &&) noexcept = default;
+Scratch::~Scratch() = default;
+
 int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool classless) {
     const auto key = std::make_tuple(child, parents, classless);
     if (auto found = known_.find(key); found != known_.end()) return found->second;
@@ -48,41 +69,6 @@ int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool class
     t.total = t.cell * store.n_values[child];
     terms.push_back(t);
     return known_[key] = int(terms.size()) - 1;
-}
-
-void ScoringPlan::learn_strengths() {
-    const auto sizes = [this](const std::vector<int> &parents) {
-        std::vector<int> out;
-        for (int p : parents) out.push_back(store.n_values[p]);
-        return out;
-    };
-    for (Term &term : terms) {
-        const int r = store.n_values[term.child], n_groups = term.free ? 1 : store.k;
-        std::vector<const Term *> levels(term.parents.size() + 1, &term);
-        for (std::size_t l = levels.size() - 1; l > 0; --l) levels[l - 1] = &terms[levels[l]->prefix];
-        const auto fill = [&](int level, const int *slot, double *out) {
-            const Place &place = levels[level]->counts;
-            const double *at = place.context([slot](std::size_t q) { return slot[q]; });
-            for (int v = 0; v < r; ++v, at += place.child_stride, out += n_groups) {
-                if (term.free) *out = std::accumulate(at, at + store.k, 0.0);
-                else std::copy_n(at, n_groups, out);
-            }
-        };
-        const auto counted = gather_back_off(sizes(term.parents), r, n_groups, estimate.unit, fill);
-        term.strengths = scoring::learn_strengths(counted, estimate.strength, estimate.prior);
-    }
-    if (class_parents.empty()) return;
-    const auto fill = [&](int level, const int *slot, double *out) {
-        const double *at = store.classes;
-        if (level > 0) {
-            const Place &place = class_places[level - 1];
-            at = place.context([slot](std::size_t q) { return slot[q]; }) + slot[level - 1] * place.child_stride;
-        }
-        std::copy_n(at, store.k, out);
-    };
-    const auto counted = gather_back_off(sizes(class_parents), store.k, 1, estimate.unit, fill);
-    const auto learned = scoring::learn_strengths(counted, estimate.strength, estimate.prior, 1);
-    class_strengths.assign(learned.begin() + 1, learned.end());
 }
 
 std::vector<double> ScoringPlan::strengths() const {

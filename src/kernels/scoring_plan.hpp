@@ -101,11 +101,11 @@ struct ScoringPlan {
     // Strengths of a learned back-off are numbers of a family: the short cut, which shares those of a column, is off.
     ScoringPlan(Store &s, Estimate e, bool smooth_unseen)
         : store(s), estimate(e), fast(!e.learned), slots(s, smooth_unseen) {}
+    ~ScoringPlan();
 
     int add_term(int child, const std::vector<int> &parents, bool free = false);
     void set_class_parents(const std::vector<int> &parents);
-    void learn_strengths();  // of all families, from the counts as they are now
-    // What learn_strengths has found: first the terms, in their order, then the class.
+    // What learn_strengths (back_off.hpp) has found: first the terms, in their order, then the class.
     std::vector<double> strengths() const;
     bool set_strengths(const std::vector<double> &all);  // false where there are too many or too few
     double joined_share(int child, const std::vector<int> &parents) const;
@@ -214,22 +214,9 @@ struct Scratch {
     std::shared_ptr<StagedScratch> staged;
     std::shared_ptr<CountReader> reader;
     std::shared_ptr<TripleSweep> sweep;
-    explicit Scratch(const ScoringPlan &p) {
-        const std::size_t n = p.store.n, k = p.store.k;
-        slot.resize(n);
-        here.reserve(n);
-        place.resize(n);
-        n_with_total.resize(p.totals.size());
-        cell.resize(n);
-        here_cell.resize(n);
-        for (auto *v : {&sub, &prior, &once, &m, &e}) v->resize(k);
-        value.resize(2 * k);
-        for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
-        reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
-        staged = staged_scratch(p);
-        sweep = triple_sweep(p);
-        if (!sweep) reader = member_reader(p);
-    }
+    explicit Scratch(const ScoringPlan &p);
+    Scratch(Scratch &&) noexcept;
+    ~Scratch();
 };
 
 }  // namespace tanager::scoring

@@ -1,8 +1,9 @@
 """The compiled kernels: arrays in, arrays out. What each takes and gives is in ``_kernels.pyi``.
 
-They are three modules, so that work can begin while others are compiled. ``_core`` has what every table, stream and
-answer needs; ``_learners`` has forests, anytime and evolving models, Gaussian columns and drift; ``_searches`` has
-networks, rules, and what else only some learners need. The last two are loaded when a name of theirs is asked for.
+They are three modules, so that work can begin while others are compiled. ``_core`` has what every table and every
+answer needs; ``_learners`` has streams, options such as learned back-off, forests, anytime and evolving models,
+Gaussian columns and drift; ``_searches`` has networks, rules, and what else only some learners need. The last two are
+loaded when a name of theirs is asked for.
 """
 
 from __future__ import annotations

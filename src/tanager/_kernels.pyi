@@ -197,19 +197,6 @@ class Store:
         """The same for a single row; False, and nothing changed, where it has an unknown value or class."""
     def halve(self, times: int) -> None:
         """Divide all cells by 2 to this power."""
-    def resolve(
-        self,
-        codes: _Codes,
-        out: _Codes,
-        least: float,
-        unit: float = 1.0,
-        left_out: _Floats | None = None,
-        n_jobs: int = 1,
-        gaps_differ: bool = False,
-    ) -> None:
-        """Copy codes into out; values that only repeat a more special one of the same row become missing.
-
-        With gaps_differ a row that lacks a value is one without that value, else it is not looked at."""
 
 def factor_loss(
     steps: np.ndarray,
@@ -329,6 +316,9 @@ def tree_steps(
 ) -> None:
     """For one row and class: log_sum (1, n) of every column as it is taken out, its shares (n, n) by column left."""
 
+def learn_strengths(plan: ScoringPlan) -> None:
+    """Of a learned back-off: find the strengths of all families in the counts as they are now."""
+
 def back_off_strengths(
     tables: Sequence[_Floats], start: float = 1.0, n_fixed: int = 0, prior: float = 0.0
 ) -> list[float]:
@@ -358,8 +348,6 @@ class ScoringPlan:
         """
     def rescale(self, unit: float) -> None:
         """Go on with another unit."""
-    def learn_strengths(self) -> None:
-        """Of a learned back-off: find the strengths of all families in the counts as they are now."""
     def strengths(self) -> list[float]:
         """Those of every term, with none, one, two, ... parents; then those of the class with its parents."""
     def set_strengths(self, all: Sequence[float]) -> None:
@@ -406,46 +394,8 @@ class ScoringPlan:
         n_jobs: int = 1,
     ) -> None:
         """Posteriors (or logs of the joint); with labels, each row is left out of the counts."""
-    def score_marginal(
-        self,
-        codes: _Codes,
-        out: _Floats,
-        log_joint: bool = False,
-        labels: _Codes | None = None,
-        weights: _Floats | None = None,
-        unit: float = 1.0,
-        n_jobs: int = 1,
-    ) -> None:
-        """As `score`, of single networks and multi-nets, missing values summed out; NaN where that is too much work."""
     def one(self, codes: _Codes, log_joint: bool = False) -> list[float]:
         """The posterior of a single row, or logs of the joint."""
-    def stream(
-        self,
-        codes: _Codes,
-        labels: _Codes,
-        weights: _Floats | None,
-        out: _Floats,
-        unit: float = 1.0,
-        answered: _Codes | None = None,
-        fade: _Floats | None = None,
-        queue: tuple[_Codes, _Codes, _Floats] | None = None,
-        gone: _Integers | None = None,
-        member_scores: _Floats | None = None,
-        keep: float = 1.0,
-        own: _Floats | None = None,
-        keeps_half: bool = False,
-        stale: bool = False,
-    ) -> tuple[int, float, int, bool]:
-        """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
-
-        The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
-        oldest first, then the rows of this call, whose raw weights are written when they are learned. Before a row with
-        a label is learned, `member_scores` fade by `keep` and the row is added to them. `own` (rows, 1) gets what the
-        true class of each row was given before it was learned, 0 where there is none.
-
-        Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
-        cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
-        """
     def parts(self, codes: _Codes, out: _Floats) -> None:
         """For every row P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
     def term(
@@ -467,6 +417,60 @@ class ScoringPlan:
     def n_reads(self) -> float:
         """Cells that the answer of one row reads."""
     def compile(self, leave_out: bool = False) -> Compiled: ...
+
+def score_marginal(
+    plan: ScoringPlan,
+    codes: _Codes,
+    out: _Floats,
+    log_joint: bool = False,
+    labels: _Codes | None = None,
+    weights: _Floats | None = None,
+    unit: float = 1.0,
+    n_jobs: int = 1,
+) -> None:
+    """As `score` of a plan, for single networks and multi-nets, missing values summed out; NaN where it is too much."""
+
+def stream(
+    plan: ScoringPlan,
+    codes: _Codes,
+    labels: _Codes,
+    weights: _Floats | None,
+    out: _Floats,
+    unit: float = 1.0,
+    answered: _Codes | None = None,
+    fade: _Floats | None = None,
+    queue: tuple[_Codes, _Codes, _Floats] | None = None,
+    gone: _Integers | None = None,
+    member_scores: _Floats | None = None,
+    keep: float = 1.0,
+    own: _Floats | None = None,
+    keeps_half: bool = False,
+    stale: bool = False,
+) -> tuple[int, float, int, bool]:
+    """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
+
+    The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
+    oldest first, then the rows of this call, whose raw weights are written when they are learned. Before a row with
+    a label is learned, `member_scores` fade by `keep` and the row is added to them. `own` (rows, 1) gets what the
+    true class of each row was given before it was learned, 0 where there is none.
+
+    Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
+    cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
+    """
+
+def resolve_subsumption(
+    store: Store,
+    codes: _Codes,
+    out: _Codes,
+    least: float,
+    unit: float = 1.0,
+    left_out: _Floats | None = None,
+    n_jobs: int = 1,
+    gaps_differ: bool = False,
+) -> None:
+    """Copy codes into out; values that only repeat a more special one of the same row become missing.
+
+    With gaps_differ a row that lacks a value is one without that value, else it is not looked at."""
 
 class Compiled:
     """A plan with every probability worked out."""

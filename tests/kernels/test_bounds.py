@@ -77,9 +77,9 @@ def test_a_plan_answers_once_it_has_a_form():
     out = np.empty((60, K))
     for call in (
         lambda: plan.score(rows, out),
-        lambda: plan.score_marginal(rows, out),
+        lambda: _kernels.score_marginal(plan, rows, out),
         lambda: plan.one(rows[0]),
-        lambda: plan.stream(rows, labels, None, out),
+        lambda: _kernels.stream(plan, rows, labels, None, out),
         lambda: plan.term(0, rows, out),
         lambda: plan.parts(rows[:1], out),
         plan.compile,
@@ -133,7 +133,7 @@ def test_codes_beyond_the_layout_are_read_as_missing(form, dtype):
         np.testing.assert_array_equal(view.score(Query(ours)), view.score(Query(theirs)))
         np.testing.assert_array_equal(view.score(Query(ours[:3])), view.score(Query(theirs[:3])))
         resolved = np.empty(ours.shape, dtype=dtype)
-        view.counts.store.resolve(ours, resolved, 0.0)
+        _kernels.resolve_subsumption(view.counts.store, ours, resolved, 0.0)
 
 
 def test_weights_with_gaps_and_rows_in_reverse_are_read_as_they_are():

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.block import Block, Query
 from tanager.errors import DataWarning, SchemaMismatch, check_option, warn_user
 from tanager.scoring.explain import PartList
@@ -101,7 +102,7 @@ class Marginal:
         instead, with a warning."""
         view = self.view
         out = np.empty((len(codes), view.counts.n_classes))
-        view.plan.score_marginal(codes, out, log_joint, labels, weights, view.unit, n_jobs)
+        _kernels.score_marginal(view.plan, codes, out, log_joint, labels, weights, view.unit, n_jobs)
         large = np.isnan(out[:, 0])
         if large.any():
             rest = np.empty((int(large.sum()), view.counts.n_classes))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, check_option, is_number
@@ -39,7 +40,8 @@ class Subsumption:
         """Codes in which values that only repeat others are missing."""
         out, unit = np.empty_like(codes), self.counts.scale
         raw = None if left_out is None else left_out * unit
-        self.counts.store.resolve(codes, out, self.min_count * unit, unit, raw, n_jobs, self.gaps == "differ")
+        differ = self.gaps == "differ"
+        _kernels.resolve_subsumption(self.counts.store, codes, out, self.min_count * unit, unit, raw, n_jobs, differ)
         return out
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:

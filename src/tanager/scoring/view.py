@@ -173,7 +173,7 @@ class View:
         """Learn strengths from the counts as they are, where that is due."""
         if not self.has_strengths:
             for plan in self._plans:
-                plan.learn_strengths()
+                _kernels.learn_strengths(plan)
             self.has_strengths = True
 
     def weigh_classes(self, factors: Sequence[float]) -> None:
@@ -364,8 +364,20 @@ class View:
         counts = self.counts
         counts.make_sure_of_room(block.codes)
         rows = block.codes, block.labels, block.weights
-        done, scale, halved, self._half = self.plan.stream(
-            *rows, out, counts.scale, answered, steps.fade, queue, steps.gone, scores, keep, own, False, self._half
+        done, scale, halved, self._half = _kernels.stream(
+            self.plan,
+            *rows,
+            out,
+            counts.scale,
+            answered,
+            steps.fade,
+            queue,
+            steps.gone,
+            scores,
+            keep,
+            own,
+            False,
+            self._half,
         )
         counts.scale, self.unit = scale, scale
         counts.halvings += halved
@@ -379,8 +391,8 @@ class View:
         """
         counts = self.counts
         counts.make_sure_of_room(block.codes)
-        done, counts.scale, halved, self._half = self.plan.stream(
-            block.codes, block.labels, block.weights, out, counts.scale, keeps_half=True, stale=self._half
+        done, counts.scale, halved, self._half = _kernels.stream(
+            self.plan, block.codes, block.labels, block.weights, out, counts.scale, keeps_half=True, stale=self._half
         )
         self.unit = counts.scale
         counts.halvings += halved
