@@ -17,7 +17,19 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager import AODE, Column, DataError, DataWarning, NaiveBayes, OptionError, Schema, SchemaMismatch, load
+from tanager import (
+    AODE,
+    Column,
+    DataError,
+    DataWarning,
+    EvolvingNaiveBayes,
+    HalfLives,
+    NaiveBayes,
+    OptionError,
+    Schema,
+    SchemaMismatch,
+    load,
+)
 from tanager.cli.main import main
 from tanager.cluster import fit as fit_in_parts
 from tanager.cluster import run_here
@@ -492,6 +504,25 @@ def test_what_is_missing_or_ignored_is_told_once(model):
         SchemaMismatch, match=r"none of the 3 columns that AODE was fitted on: it has 'sizes', expected"
     ):
         asked.predict(pd.DataFrame({"sizes": ["S"]}))
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+@pytest.mark.parametrize("kind", [AODE, EvolvingNaiveBayes, HalfLives])
+@pytest.mark.parametrize("way", ["columns", "rows", "stream"])
+def test_frames_are_matched_by_name_after_dicts_were_learned(way, kind):
+    """As after a frame: a column is missing, another one is new, and the rest is found wherever it stands."""
+    X = {"size": USEFUL["size"], "on": [True, True, False] * 16}
+    rows = [dict(zip(X, cells, strict=True)) for cells in zip(*X.values(), strict=True)]
+    model = kind().partial_fit(rows, Y) if way == "stream" else kind().fit(rows if way == "rows" else X, Y)
+    frame = pd.DataFrame(X)[:3]
+    wanted = model.predict_proba(rows[:3])
+    np.testing.assert_array_equal(model.predict_proba(frame), wanted)
+    with pytest.warns(DataWarning, match=r"not fitted on \('more'\): ignored"):
+        np.testing.assert_array_equal(model.predict_proba(frame[["on", "size"]].assign(more=1)), wanted)
+    with pytest.warns(DataWarning, match=r"1 of 2 columns is missing \('size'\): answered without it"):
+        np.testing.assert_array_equal(
+            model.predict_proba(frame[["on"]]), model.predict_proba([{"on": row["on"]} for row in rows[:3]])
+        )
 
 
 def test_values_never_seen_are_told_once_with_their_number(model):

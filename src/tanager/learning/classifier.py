@@ -414,7 +414,7 @@ class Classifier(TakesTurns, Estimator):
         """Refuse an array of another width, in words that scikit-learn's checks prescribe; names are matched later."""
         name = type(self).__name__
         known: np.ndarray | None = self.__dict__.get("feature_names_in_")
-        if names is not None and known is not None:
+        if names is not None and (known is not None or self._learned_names()):
             return
         if known is not None:
             warn_user(f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning)
@@ -423,6 +423,11 @@ class Classifier(TakesTurns, Estimator):
         n_expected = self.__dict__.get("n_features_in_", n_columns)
         if n_columns != n_expected:
             raise SchemaMismatch(f"X has {n_columns} features, but {name} is expecting {n_expected} features as input.")
+
+    def _learned_names(self) -> bool:
+        """Whether columns were learned by name without a frame: from dicts of columns, or from rows that are dicts."""
+        names = self.encoder_.schema.table_names if self.knows_columns else ()
+        return names != tuple(f"x{i}" for i in range(len(names)))
 
     def note_columns(self) -> None:
         """Keep scikit-learn's number of columns up to date."""
