@@ -12,22 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import tanager
 from benchmarks.harness import Line, seconds
-from tanager import _kernels
 
 TANAGER = str(Path(sys.executable).with_name("tanager"))
-# The code of another checkout with the kernels of this one: an installation from a checkout comes before all paths.
-OTHER = """
-import importlib.util, sys
-sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_editable")]
-sys.path.insert(0, sys.argv.pop(1))
-spec = importlib.util.spec_from_file_location("tanager._kernels", sys.argv.pop(1))
-sys.modules["tanager._kernels"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sys.modules["tanager._kernels"])
-from tanager.cli.main import main
-main()
-"""
 
 
 def best_of(rounds: int, *words: str) -> float:
@@ -40,13 +27,12 @@ def best_of(rounds: int, *words: str) -> float:
     return min(times)
 
 
-def processor_seconds(rounds: int, *words: str, fails: bool = False, source: str | None = None) -> float:
-    """Seconds of the processor, user and system, best of several runs; ``source`` is the src folder of a checkout."""
+def processor_seconds(rounds: int, *words: str, fails: bool = False, command: str = TANAGER) -> float:
+    """Seconds of the processor, user and system, best of several runs; ``command`` may be that of another checkout."""
     times = []
-    command = [TANAGER] if source is None else [sys.executable, "-c", OTHER, source, str(_kernels.__file__)]
     for _ in range(rounds):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*command, *words], capture_output=True, check=not fails)
+        subprocess.run([command, *words], capture_output=True, check=not fails)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return min(times)
@@ -95,22 +81,14 @@ def starting() -> Iterator[Line]:
             yield Line(f"tanager {command.what}: seconds / {command.bar:g}", seconds(spent), spent / command.bar, 1.0)
 
 
-def before_and_after(source: str) -> None:
-    """Processor seconds of the same commands by another checkout, whose src folder is given, and by this one."""
-    ways = {"before": source, "now": str(Path(tanager.__file__).parent.parent)}
+def before_and_after(other: str) -> None:
+    """Processor seconds of the same commands by another installation, whose command is given, and by this one."""
     print(f"load {os.getloadavg()[0]:.1f}\n{'tanager ...':<32}{'before':>10}{'now':>10}{'share':>8}")
     with tempfile.TemporaryDirectory() as old, tempfile.TemporaryDirectory() as new:
-        for pair in zip(common_commands(old), common_commands(new), strict=True):
-            spent = [
-                processor_seconds(3, *command.words, fails=command.fails, source=path)
-                for command, path in zip(pair, ways.values(), strict=True)
-            ]
-            print(
-                f"{pair[0].what:<32}"
-                + "".join(f"{seconds(own):>10}" for own in spent)
-                + f"{spent[1] / spent[0]:>8.2f}",
-                flush=True,
-            )
+        for before, now in zip(common_commands(old), common_commands(new), strict=True):
+            was = processor_seconds(3, *before.words, fails=before.fails, command=other)
+            spent = processor_seconds(3, *now.words, fails=now.fails)
+            print(f"{now.what:<32}{seconds(was):>10}{seconds(spent):>10}{spent / was:>8.2f}", flush=True)
 
 
 def lines() -> Iterator[Line]:
@@ -127,14 +105,14 @@ def lines() -> Iterator[Line]:
 
 
 def main(words: list[str]) -> str | None:
-    """Compare with another checkout; what is wrong, where something is."""
+    """Compare with another installation; what is wrong, where something is."""
     if len(words) != 1:
         return (
-            "usage: python -m benchmarks.command SRC: seconds of common commands, by the checkout whose src folder is "
-            "given and by this one. Without another checkout: python -m benchmarks command."
+            "usage: python -m benchmarks.command OTHER/.venv/bin/tanager: seconds of common commands, by it and by "
+            "this one. Without another: python -m benchmarks command."
         )
-    if not Path(words[0], "tanager").is_dir():
-        return f"{words[0]} has no folder tanager. Give the src folder of another checkout, such as ../before/src."
+    if not os.access(words[0], os.X_OK) or Path(words[0]).is_dir():
+        return f"{words[0]} is no command. Build another checkout, and give its .venv/bin/tanager."
     before_and_after(words[0])
     return None
 

@@ -28,6 +28,7 @@ LAYERS = [
         "delimiters",
         "display",
         "labelled",
+        "listed",
     ),
     ("encoding",),
     ("counts",),

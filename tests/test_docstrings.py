@@ -2,7 +2,6 @@
 
 import inspect
 import pydoc
-import re
 import subprocess
 import sys
 import tomllib
@@ -23,13 +22,12 @@ PUBLIC = {name: getattr(tanager, name) for name in tanager.__all__}
 WITH_OPTIONS = [cls for cls in PUBLIC.values() if inspect.isclass(cls) and issubclass(cls, HasOptions)]
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
-NOT_FOR_USERS = re.compile("|".join(SETTINGS["exclude"]))
 INHERITED = {"GL08", "PR01", "RT01"}  # what a method need not say again that another class has described
 EXAMPLES_ELSEWHERE = {"to_onnx"}  # needs a package that may not be there; tests/export runs it
 
 
 def members(cls):
-    """Public methods and properties of a class of ours, where they are defined, and whether an ancestor has them."""
+    """Listed methods and properties of a class of ours, where they are defined, and whether an ancestor has them."""
     for name in dir(cls):
         homes = [base for base in cls.__mro__ if name in vars(base)]
         if name.startswith("_") or not homes[0].__module__.startswith("tanager"):
@@ -48,7 +46,7 @@ def public_places():
             places[f"{thing.__module__}.{thing.__qualname__}"] = False
         if inspect.isclass(thing):
             places |= dict(members(thing))
-    return {place: inherited for place, inherited in places.items() if not NOT_FOR_USERS.search(place)}
+    return places
 
 
 def faults(place, inherited):

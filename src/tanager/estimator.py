@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from tanager.docstrings import complete_when_read
+from tanager.listed import Listed, names_in
 
 MOST_CHARACTERS = 700  # of a print-out; what is longer loses its middle
 
@@ -29,8 +30,10 @@ class _Alone:
     """What stands under the bases here while scikit-learn is not there."""
 
 
-class HasOptions:
+class HasOptions(Listed):
     """Something with options: the arguments of its ``__init__``, which are kept untouched under their names."""
+
+    unlisted = names_in("option_defaults")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

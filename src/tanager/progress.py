@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tanager.stages import told_to
@@ -255,10 +256,9 @@ class _NotebookLine:
             self._write("")
 
     def _write(self, text: str) -> None:
-        from IPython.display import Pretty, display  # is there, as this is a notebook
-
-        line = Pretty(text)
+        notebook: Any = import_module("IPython.display")  # is there, as this is a notebook
+        line = notebook.Pretty(text)
         if self._handle is None:
-            self._handle = display(line, display_id=True)
+            self._handle = notebook.display(line, display_id=True)
         else:
             self._handle.update(line)

@@ -65,6 +65,30 @@ def test_help_and_slips_of_the_pen_wait_for_no_other_package(words):
     assert done.stderr.splitlines()[-1] == "heavy"
 
 
+def test_common_commands_wait_for_neither_pandas_nor_scikit_learn(tmp_path):
+    """One process: what one of them imports, it imports in all."""
+    (tmp_path / "few.csv").write_text("a,b,class\n" + "1,x,p\n2,y,q\n3,x,p\n" * 20)
+    commands = [
+        "fit few.csv -o m.tanager",
+        "predict m.tanager few.csv --proba --explain -o out.csv",
+        "show m.tanager",
+        "schema few.csv",
+        "update m.tanager few.csv",
+        "prequential few.csv --model nb",
+        "compare few.csv --models nb,tan --jobs 1",
+    ]
+    code = (
+        "import sys\nfrom tanager.cli.main import main\n"
+        f"for words in {[words.split() for words in commands]!r}:\n"
+        "    try: main(words)\n    except SystemExit as end: assert not end.code, words\n"
+        "    print('heavy', words[0], *({'pandas', 'sklearn', 'scipy.stats'} & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    heavy = [line for line in done.stderr.splitlines() if line.startswith("heavy")]
+    assert heavy == [f"heavy {words.split()[0]}" for words in commands]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -21,8 +21,8 @@ from waiting import PATIENCE, wait_for
 KINDS = [kind for name in tanager.__all__ if hasattr(kind := getattr(tanager, name), "predict_proba")]
 # What neither changes a model nor derives anything: questions about options, checks, and parts of other methods.
 HARMLESS = {
-    *("answers_to_learn", "competes", "contest"),
-    *("adopt", "all_learned", "balanced", "by_class", "can_leave_out", "check_fitted", "check_labels", "check_learned"),
+    *("answers_to_learn", "contest"),
+    *("adopt", "all_learned", "by_class", "can_leave_out", "check_fitted", "check_labels", "check_learned"),
     *(
         "check_options",
         "check_row_times",
@@ -35,10 +35,10 @@ HARMLESS = {
     *("counts_shape", "default_leaf", "described", "encode", "encoder_options", "estimate", "find", "forgets"),
     *("given_order", "grow", "has_learned", "keeps_all", "kept_members", "knows_columns", "label_codes", "load"),
     *("looks_at_rows", "make_room", "member_places", "members_of", "memory", "n_threads", "n_warm_up_rows"),
-    *("note_columns", "one_leaf", "own_leaf", "own_learner", "part_scorer", "part_tree", "path_of", "ranks_members"),
+    *("note_columns", "one_leaf", "own_leaf", "own_learner", "part_scorer", "part_tree", "path_of"),
     *("reads_numbers", "recutting", "score_structure", "scorer_over", "started", "take_found", "tree_from_plain"),
-    *("validate_table", "validation", "view_of", "chooses_once", "keeps_choice", "has_chosen", "kept", "code_of"),
-    *("repeats_as_weights", "check_teachable", "check_started", "score"),
+    *("validate_table", "validation", "view_of", "keeps_choice", "has_chosen", "kept", "code_of"),
+    *("repeats_as_weights", "check_teachable", "check_started", "score", "chosen_scorer"),
 }
 
 

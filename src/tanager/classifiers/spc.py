@@ -85,22 +85,22 @@ class SPC(OrderedCollection):
         check_option("select", self.select, ("loo", "resub"))
         check_whole("challengers", self.challengers, 1)
         for option, value in (("recut", self.recut), ("weights", self.weights)):
-            if self.competes and value is not None:
+            if self._competes and value is not None:
                 raise OptionError(f'{option}= and super_parent="stream" do not go together. Leave one of them out.')
         for option in ("gaussian", "calibrate"):
-            if self.competes and getattr(self, option):
+            if self._competes and getattr(self, option):
                 raise OptionError(
                     f'{option}= looks at more than counts, and super_parent="stream" keeps nothing else. Leave one of '
                     "them out."
                 )
 
     @property
-    def competes(self) -> bool:
+    def _competes(self) -> bool:
         """Whether columns compete for being the super-parent along a stream."""
         return isinstance(self.super_parent, str) and self.super_parent == "stream"
 
     def _tries_rows(self) -> bool:
-        return self.competes or (isinstance(self.super_parent, str) and self.super_parent == "refined")
+        return self._competes or (isinstance(self.super_parent, str) and self.super_parent == "refined")
 
     def _needs_rows(self) -> bool:
         return self._tries_rows() and not self._has_begun()
@@ -111,10 +111,10 @@ class SPC(OrderedCollection):
 
     @property
     def answers_to_learn(self) -> bool:
-        return self.competes
+        return self._competes
 
     def _new_contest(self) -> Contest | None:
-        return Contest(Rules.of(self, self.challengers), self.warm_up) if self.competes else None
+        return Contest(Rules.of(self, self.challengers), self.warm_up) if self._competes else None
 
     def _super_parents(self) -> list[int]:
         counts, rows = self.counts_, self.memory.rows
@@ -165,7 +165,7 @@ class SPC(OrderedCollection):
         return self.counts_.schema.names[form.child[0]]
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
-        if self.competes or (self._needs_rows() and self._at_once()):
+        if self._competes or (self._needs_rows() and self._at_once()):
             return {"order": 2}  # what the chosen super-parent needs is counted once it is chosen
         fixed = self._fixed(schema)
         return {"order": 3} if fixed is None else {"order": 2, "anchors": (fixed,)}

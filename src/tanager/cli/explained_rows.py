@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tanager.cli.arrow_columns import arrow_column
 from tanager.cli.output import open_output
 from tanager.cli.rows_to_explain import Places, rows_of_file
 from tanager.cli.screen import Screen, counted, table
@@ -74,7 +75,7 @@ def _wide(told: Any, numbers: list[int], turns: list[list[Any]] | None) -> Any:
     columns = {"row": numbers, **told.to_columns()}
     if turns is not None:
         columns |= {"what_if": [_words(own) for own in turns], "cost": [own[0].cost if own else None for own in turns]}
-    return pa.table({str(name): pa.array(list(cells)) for name, cells in columns.items()})
+    return pa.table([arrow_column(list(cells)) for cells in columns.values()], [*map(str, columns)])
 
 
 def _write(told: Any, numbers: list[int], turns: list[list[Any]] | None, output: str, form: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from tanager.cli.arrow_columns import arrow_column
 from tanager.cli.model_state import decide
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import check_output, open_output
@@ -118,11 +119,12 @@ class _Predictions:
         if self.target:
             self.score.add(chunk.column(self.target), codes, proba, model.classes_)
         columns = [_plain_column(chunk.column(name)) for name in self.keep]
-        columns += [_labels(model).take(pa.array(codes)), pa.array(proba[np.arange(len(codes)), codes])]
+        places = np.arange(len(codes))
+        columns += [_labels(model).take(arrow_column(codes.astype(np.int64))), arrow_column(proba[places, codes])]
         if self.proba:
-            columns += [pa.array(proba[:, c]) for c in range(proba.shape[1])]
+            columns += [arrow_column(proba[:, c]) for c in range(proba.shape[1])]
         if self.explain:
-            columns.append(pa.array(_explained(model, X).reasons(N_REASONS)))
+            columns.append(arrow_column(_explained(model, X).reasons(N_REASONS)))
         return pa.table(columns, [*self.keep, *self.names])
 
     def unseen(self) -> list[str]:
@@ -196,10 +198,8 @@ class _Measures:
 
 def _labels(model: Any) -> Any:
     """The classes as an Arrow array; as text where they are of several types."""
-    import pyarrow as pa
-
     labels = model.classes_.tolist()
-    return pa.array(labels if len({type(label) for label in labels}) == 1 else [str(label) for label in labels])
+    return arrow_column(labels if len({type(label) for label in labels}) == 1 else [str(label) for label in labels])
 
 
 def _plain_column(column: Any) -> Any:

@@ -36,6 +36,7 @@ from tanager.encoding.codes import refuse_full_codes
 from tanager.encoding.schema import Schema
 from tanager.encoding.validation import check_weights
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, is_whole, nearest
+from tanager.listed import Listed, names_in
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
 _ROUNDING = 1e-6  # what cells may be below zero when rows were taken away
@@ -72,7 +73,7 @@ def _whole(cells: np.ndarray) -> bool:
     return bool(np.array_equal(cells, np.rint(cells)))
 
 
-class JointCounts:
+class JointCounts(Listed):
     """How often values of columns and classes came together: what all classifiers learn from.
 
     Counts can be added (``merge``), taken apart (``subtract``) and made to fade (``decay``), so that rows can be
@@ -111,6 +112,12 @@ class JointCounts:
     array([[1., 1.],
            [0., 0.]])
     """
+
+    unlisted = names_in("""
+        forget_row forget_rows from_header learn_row learn_rows make_sure_of_room narrowed note_raw_cells pairs
+        places_of raw_cells raw_now refuse_full_codes require reserve singles store take_away take_scale to_header
+        with_modes
+    """)
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from tanager.encoding.tables import Table, read_table
 from tanager.encoding.typing import LabelsLike, TableLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_whole, nearest
+from tanager.listed import Listed, names_in
 
 SCORES = ("ll", "aic", "bic", "k2", "bdeu")
 MANY_CELLS = 2**20  # of a table; fewer fit into any memory
@@ -38,7 +39,7 @@ class Information(NamedTuple):
     pearson: float  # Pearson's X²
 
 
-class Sample:
+class Sample(Listed):
     """Rows of codes over named variables, the class among them where there is one.
 
     ``Sample.of(X, y)`` makes one from any table. A row in which a variable is missing is left out only where that
@@ -74,6 +75,10 @@ class Sample:
     >>> sample.information("first", "second", given=["agree"])  # log(2), as sure as can be
     Information(value=0.69314718056, rows=4.0, df=2.0, naive_df=2.0, pearson=4.0)
     """
+
+    unlisted = names_in("""
+        climb count_at information_at informations_at n_asked n_counted pair_informations separation
+    """)
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from tanager.decisions.display import decisions_html
 from tanager.decisions.order import decision_order, remembered
 from tanager.decisions.policy import Policy, Solution
 from tanager.errors import DataError, SchemaMismatch, nearest
+from tanager.listed import Listed, names_in
 from tanager.networks.network import Arc, Network
 from tanager.scoring.decision import check_costs
 from tanager.shortcuts import public
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Known = Mapping[str, object]  # evidence: values of chance nodes, options of decisions
 
 
-class DecisionNetwork:
+class DecisionNetwork(Listed):
     """An influence diagram: chance nodes, decisions with what is known when they are made, and utilities that add up.
 
     Diagrams are immutable. Editing returns a new one, in which all unchanged families keep their tables. Two diagrams
@@ -69,6 +70,8 @@ class DecisionNetwork:
     >>> round(diagram.value_of_information("weather"), 6)
     10.85
     """
+
+    unlisted = names_in("given_order require_tables")
 
     def __init__(
         self,

@@ -36,6 +36,7 @@ from tanager.encoding.unseen import Unseen, UnseenValues
 from tanager.encoding.values import Cells, is_missing, plain
 from tanager.errors import DataError, OptionError, check_option
 from tanager.estimator import shows_text
+from tanager.listed import names_in
 
 MANY_CELLS = 1_000_000
 
@@ -74,6 +75,12 @@ class Encoder(TableTransformer):
     sky     categorical  2: 'sun', 'rain'      text
     age     numeric      2: 2                  numbers with fractions
     """
+
+    unlisted = names_in("""
+        adopt continuous_row continuous_values encode_row encode_rows extend first_values from_schema given has_cut
+        is_cut_by keep_values knows_columns late_columns learn learn_and_encode leaves_open leaves_out new_names
+        numbers numbers_row options own_codes quick_row rows_until_cut rules rules_of take_cuts update_row
+    """)
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ import numpy as np
 
 from tanager.encoding.display import schema_html, schema_text
 from tanager.errors import DataError, check_option, nearest
+from tanager.listed import Listed, names_in
 
 APPEARED = "appeared in the stream"  # why a column is there that came after the first rows
 KINDS = ("categorical", "ordinal", "numeric", "codes", "continuous")
@@ -273,7 +274,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Schema:
+class Schema(Listed):
     """What is known about the columns of a table: their order, kinds, values and cut points, and which are left out.
 
     Learned by an ``Encoder`` or a classifier (``schema_``), or written down and given to one as ``schema=``.
@@ -295,6 +296,10 @@ class Schema:
     sky     categorical  2: 'sun', 'rain'
     age     numeric      3: 18, 65
     """
+
+    unlisted = names_in("""
+        known_names learned_names places sources table_names width with_all
+    """)
 
     columns: tuple[Column, ...]
     left_out: tuple[LeftOut, ...] = field(default=(), compare=False)

@@ -7,14 +7,13 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.pipeline import make_pipeline
 
 from tanager.encoding import Encoder
 from tanager.errors import OptionError
+from tanager.estimator import Transformer
 
 
-class AsNumbers(TransformerMixin, BaseEstimator):
+class AsNumbers(Transformer):
     """Any table as numbers, for classifiers that take nothing else.
 
     Numeric columns stay as they are, with NaN for missing cells; a category becomes one column of zeros and ones per
@@ -64,6 +63,10 @@ class AsNumbers(TransformerMixin, BaseEstimator):
         self.medians_ = np.nanmedian(np.where(self.empty_, 0.0, numbers), axis=0) if numbers.size else np.zeros(0)
         return self
 
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Learn the kinds and values of the columns, and give the numbers of the same rows."""
+        return self.fit(X, y).transform(X)
+
     def transform(self, X: Any) -> np.ndarray:
         """The numbers, one row each."""
         codes = self.encoder_.encode(X)
@@ -94,6 +97,7 @@ def peers(categorical: Any = None, numeric: Any = None) -> dict[str, Any]:
     """
     from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier
 

@@ -59,7 +59,7 @@ class Answering:
     stream (``fresh=False``) only now and then, because choosing costs more than answering a row. So is the calibration,
     where one is asked for; a stream waits longer for that, since a few numbers from many rows hardly change.
 
-    A structure that is chosen once (``CountsClassifier.chooses_once``) is held: whatever values, classes and rows come,
+    A structure that is chosen once (``refresh=inf``) is held: whatever values, classes and rows come,
     its families go on learning, and rows that were kept for the choice are let go of. Under a rule
     (``refresh=Hoeffding()``) one stands, from the end of the warm-up on, until another leads by enough.
     """
@@ -131,7 +131,7 @@ class Answering:
         memory = model.memory
         form = self._chosen_form(model) if self._held is None else self._held
         memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
-        if model.chooses_once:
+        if model._chooses_once:
             self._held = form
             memory.let_rows_go(form.families())
         return form
@@ -340,6 +340,6 @@ def _calibrate(model: CountsClassifier, current: Current) -> Calibration:
 
 def kernel_view(model: CountsClassifier, current: Current) -> View | None:
     """The view that answers alone in the kernels, so that whole streams can run compiled; or None."""
-    if model._scored_by().balanced or model.unseen == "error" or model.calibrate:
+    if model._scored_by()._balanced or model.unseen == "error" or model.calibrate:
         return None
     return current.scorer.compiled

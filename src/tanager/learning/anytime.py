@@ -35,6 +35,7 @@ from tanager.learning.member_scores import MemberScores
 from tanager.learning.member_space import member_families, members_that_fit
 from tanager.learning.member_validation import MemberValidation
 from tanager.learning.rows import KeptRows
+from tanager.listed import names_in
 from tanager.scoring.forms import Form, ParentSet, StagedSum, naive
 from tanager.scoring.staged import AnytimeAnswer, answer_of, answer_within
 from tanager.scoring.view import View
@@ -86,6 +87,8 @@ class AnytimeClassifier(CountsClassifier):
         whatever the memory: 7.5e7 / (rows columns) of them, by the rows that come first.
     """
 
+    unlisted = names_in("kept_members member_places members_of staged validation")
+
     default_bins = "refined"
     min_count: float = 1.0
     member_order: str | Sequence[Any] = "cv"
@@ -98,7 +101,7 @@ class AnytimeClassifier(CountsClassifier):
     validation_rows: int | None = None
     random_state: int | np.random.RandomState | None = None
 
-    answers_side_by_side = False  # each answer notes its members
+    _answers_side_by_side = False  # each answer notes its members
     refresh_ratio = FROM_ROWS  # members are validated by rows
     _validation = cast("MemberValidation | None", None)  # of each model its own, once learning has begun
     _kept = cast("tuple[ParentSet, ...] | None", None)  # members that fit into max_memory; None: all of them
@@ -178,10 +181,10 @@ class AnytimeClassifier(CountsClassifier):
 
     def _validates(self) -> bool:
         """Whether order, weights or stopping point depend on left-out rows."""
-        return "loo" in (self.stop, self.weights) or self.ranks_members
+        return "loo" in (self.stop, self.weights) or self._ranks_members
 
     @property
-    def ranks_members(self) -> bool:
+    def _ranks_members(self) -> bool:
         """Whether the order of the members depends on left-out rows."""
         return isinstance(self.member_order, str) and self.member_order == "cv"
 

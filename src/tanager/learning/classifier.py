@@ -39,6 +39,7 @@ from tanager.learning.display import model_html
 from tanager.learning.labelled_answers import labelled_answers
 from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp, warn_of_useless
+from tanager.listed import names_in
 from tanager.scoring.decision import check_costs, decide
 from tanager.shortcuts import public
 
@@ -62,7 +63,15 @@ class Classifier(TakesTurns, Estimator):
     Threads may share a model: see ``tanager.learning.turns``.
     """
 
-    answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model
+    unlisted = names_in("""
+        add_classes can_leave_out check_fitted check_labels check_learned check_options
+        check_row_times check_started check_teachable choose class_codes class_name classes_with code_of columns_fixed
+        count_warm_up encoder_options fit_columns fit_schema fit_table from_state has_chosen has_learned keeps_choice
+        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to read_again_by start
+        started stream_proba take_over to_state validate_table
+    """)
+
+    _answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model
 
     cost_matrix: ArrayLike | None
     categorical: Columns | str | None
@@ -405,7 +414,7 @@ class Classifier(TakesTurns, Estimator):
         """Refuse an array of another width, in words that scikit-learn's checks prescribe; names are matched later."""
         name = type(self).__name__
         known: np.ndarray | None = self.__dict__.get("feature_names_in_")
-        if names is not None and known is not None:
+        if names is not None and (known is not None or self._learned_names()):
             return
         if known is not None:
             warn_user(f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning)
@@ -414,6 +423,11 @@ class Classifier(TakesTurns, Estimator):
         n_expected = self.__dict__.get("n_features_in_", n_columns)
         if n_columns != n_expected:
             raise SchemaMismatch(f"X has {n_columns} features, but {name} is expecting {n_expected} features as input.")
+
+    def _learned_names(self) -> bool:
+        """Whether columns were learned by name without a frame: from dicts of columns, or from rows that are dicts."""
+        names = self.encoder_.schema.table_names if self.knows_columns else ()
+        return names != tuple(f"x{i}" for i in range(len(names)))
 
     def note_columns(self) -> None:
         """Keep scikit-learn's number of columns up to date."""
@@ -724,7 +738,18 @@ class Classifier(TakesTurns, Estimator):
         return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 
     def decide(self, proba: np.ndarray) -> np.ndarray:
-        """The label to answer with, given the probabilities of the classes: see ``predict``."""
+        """The labels that ``predict`` answers with, from probabilities that are there already.
+
+        Parameters
+        ----------
+        proba : array of shape (n_rows, n_classes)
+            Probabilities, as ``predict_proba`` gives them.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            A label for every row: the most probable class, or with a cost matrix the one of least expected cost.
+        """
         labels: np.ndarray = self.classes_[self._decided(proba)]
         return labels
 

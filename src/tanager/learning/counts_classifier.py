@@ -71,6 +71,7 @@ from tanager.learning.recut import Recutting
 from tanager.learning.recut_option import FirstCuts, MovedCuts, Recut, as_recut, first_cuts, read_first_cuts
 from tanager.learning.rows import KeptRows
 from tanager.learning.structure_change import Hoeffding, Lead, StructureChange, check_refresh, rule_of
+from tanager.listed import names_in
 from tanager.scoring.calibration import Calibrated, Calibration
 from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.discriminative import Discriminative
@@ -91,6 +92,15 @@ class CountsClassifier(Classifier):
 
     Its options are those of all classifiers over counts; see ``tanager.docstrings``.
     """
+
+    unlisted = names_in("""
+        add_memory answers_to_learn attach class_factors contest counts_shape current_structure
+        default_bins default_estimate encode estimate flatters_left_out forgets form_is_all known_rows knows_structure
+        learn_block learns_elsewhere leave_out looks_at_rows make_room may_choose_once memory merges_repeats order
+        reads_numbers reasons_of recutting refresh_ratio repeats_as_weights saves_structure score_structure scorer_
+        scorer_over stream_scorer structure_state take_memory take_structure take_vocabulary uncalibrated view_
+        view_of
+    """)
 
     smoothing: float | Estimate | str | None = 1.0
     unseen: UnseenOption = "ignore"
@@ -116,7 +126,7 @@ class CountsClassifier(Classifier):
     max_memory: int | str | None = "2 GB"
     n_jobs: int | None = None
 
-    answers_side_by_side: ClassVar[bool] = True
+    _answers_side_by_side: ClassVar[bool] = True
     default_bins: ClassVar[str] = "mdl"  # how ``fit`` cuts numbers with bins=None
     order: ClassVar[int] = 2  # columns counted together with the class
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
@@ -290,7 +300,7 @@ class CountsClassifier(Classifier):
         return self._needs_rows() or self.calibrate
 
     @property
-    def chooses_once(self) -> bool:
+    def _chooses_once(self) -> bool:
         """Whether the structure is chosen for the first answer and then kept, whatever comes."""
         return self.may_choose_once and self.refresh == float("inf")
 
@@ -312,13 +322,13 @@ class CountsClassifier(Classifier):
 
     def _keeps_rows_until_chosen(self) -> bool:
         """Whether kept rows may go once the structure is chosen. Moved cut points count them again, in new bins."""
-        return self.chooses_once and not self.calibrate and self.recut is None
+        return self._chooses_once and not self.calibrate and self.recut is None
 
     def _way_out_of_rows(self) -> str:
         """What to advise where kept rows take too much memory."""
         if not self.may_choose_once or self.window is not None:
             return "Raise max_memory."
-        if self.chooses_once:
+        if self._chooses_once:
             return "Ask for structure_ earlier, which is then chosen and needs no more rows, or raise max_memory."
         return "Let the structure be chosen once (refresh=inf), after which no rows are kept, or raise max_memory."
 
@@ -958,7 +968,7 @@ class CountsClassifier(Classifier):
         """What answers. With ``fresh`` its structure follows all rows; else it may lag behind by some."""
         current = self._answering.current_of(self, fresh=fresh)
         maker = self._scored_by()
-        if maker.balanced:
+        if maker._balanced:
             current.view.weigh_classes(maker.class_factors())
         return current
 
@@ -986,7 +996,7 @@ class CountsClassifier(Classifier):
         )
 
     @property
-    def balanced(self) -> bool:
+    def _balanced(self) -> bool:
         """Whether the factors of the classes follow the counts."""
         return isinstance(self.class_weight, str)
 

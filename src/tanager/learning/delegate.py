@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from tanager.learning.answering import Current
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.listed import names_in
 
 
 class Delegating(CountsClassifier):
     """Answers as ``best_`` does, which reads the same counts."""
+
+    unlisted = names_in("adopt")
 
     best_: CountsClassifier
 

@@ -182,7 +182,7 @@ class MemberValidation:
 
     def _ranks_anew(self, work: Pass) -> bool:
         """Whether a pass in a new order follows for certain, so that this one need not look at members together."""
-        return self.model.stop == "loo" and self.model.ranks_members and self._most(work)
+        return self.model.stop == "loo" and self.model._ranks_members and self._most(work)
 
     def _most(self, work: Pass) -> bool:
         """Whether the rows of a pass are most of what was seen."""

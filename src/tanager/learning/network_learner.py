@@ -14,6 +14,7 @@ from tanager.errors import OptionError, SchemaMismatch, check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.dealing import dealt_parts
 from tanager.learning.rows import KeptRows
+from tanager.listed import names_in
 from tanager.networks.network import Network
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums, form_columns
 from tanager.scoring.marginal import check_missing, with_missing
@@ -68,6 +69,8 @@ class NetworkLearner(CountsClassifier):
     The structure follows all rows in ``fit`` and in the batch methods after ``partial_fit``; with ``learn_one`` and
     ``test_then_train`` it is learned again whenever the rows have doubled. Its parameters are always current.
     """
+
+    unlisted = names_in("all_learned default_learner find kept own_learner take_found")
 
     learner: Learner | None = None
     thin_parents: str = "drop"

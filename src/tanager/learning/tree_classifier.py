@@ -19,6 +19,7 @@ from tanager.learning.leaves import LeafMaker, check_leaf
 from tanager.learning.part_scorer import PartScorer, kept_block
 from tanager.learning.rows import KeptRows
 from tanager.learning.tree_node import TreeNode
+from tanager.listed import names_in
 from tanager.scoring.forms import Form, naive
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
@@ -62,12 +63,17 @@ class TreeClassifier(CountsClassifier):
         Of the leaves; None is that of ``leaf`` itself.
     """
 
+    unlisted = names_in("""
+        by_class chosen_scorer default_leaf described grow one_leaf own_leaf part_scorer part_tree path_of
+        tree_from_plain
+    """)
+
     leaf: CountsClassifier | None = None
     min_rows: float = 30
     min_gain: float = 0.05
     smoothing: float | Estimate | None = None
 
-    answers_side_by_side = False  # models of leaves are derived when a row first reaches them
+    _answers_side_by_side = False  # models of leaves are derived when a row first reaches them
     saves_structure = True
     form_is_all = False
     refresh_ratio = 2.0

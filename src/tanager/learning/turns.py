@@ -192,7 +192,7 @@ def _asking(method: Method, name: str) -> Method:
         if turns.begin_asking(me, name):
             try:
                 answer = method(self, *args, **kwargs)
-                if self.answers_side_by_side:
+                if self._answers_side_by_side:
                     turns.settle(name)
                 return answer
             finally:

@@ -14,6 +14,7 @@ from tanager.learning.gaussian_option import one_parent
 from tanager.learning.network_view import n_networks_of
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
+from tanager.listed import names_in
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.structure.orders import column_order, generator_of
 
@@ -85,6 +86,8 @@ class OrderedCollection(CountsClassifier):
         of them, where None stands for the class alone. A weight of 0 forbids these parents, one above 1 makes them more
         likely; 1 is taken where nothing is said. A network counts by the product of the weights of its arcs.
     """
+
+    unlisted = names_in("given_order")
 
     column_order: str | Columns = "given"
     default_bins = "refined"

@@ -106,6 +106,6 @@ class NetworkBuilder:
         table = self.tables[word]
         off = np.abs(table.sum(axis=-1) - 1).max(initial=0.0)
         try:
-            return network.checked_table(name, normalised(table) if 1e-6 < off <= ROUNDED else table)
+            return network._checked_table(name, normalised(table) if 1e-6 < off <= ROUNDED else table)
         except DataError as error:
             self.fail(self.lines[word], str(error))

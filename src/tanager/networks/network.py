@@ -14,6 +14,7 @@ from tanager.counts.sample import Sample
 from tanager.encoding.typing import Seed, TableLike
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
 from tanager.labelled import LabelledTable
+from tanager.listed import Listed, names_in
 from tanager.networks import estimation, graph, inference, likelihood, most_probable, propagation, questions, sampling
 from tanager.networks import sensitivity as sensitivities
 from tanager.networks.display import is_quickly_drawn, network_html
@@ -53,7 +54,7 @@ class NetworkDict(TypedDict):
     variables: list[VariableDict]
 
 
-class Network:
+class Network(Listed):
     """A Bayesian network: variables with their values, acyclic arcs, and tables as far as they are known.
 
     Networks are immutable. Editing returns a new one, in which all unchanged families keep their tables. Two networks
@@ -83,6 +84,10 @@ class Network:
     Traceback (most recent call last):
     tanager.errors.DataError: adding grass -> rain would close the cycle rain -> grass -> rain.
     """
+
+    unlisted = names_in("""
+        checked_rows junction of_parents places require_tables table_in_order
+    """)
 
     def __init__(
         self,
@@ -122,9 +127,9 @@ class Network:
         return tuple(tuple(own) for own in parents)
 
     def _add_tables(self, tables: Mapping[str, Any]) -> None:
-        self._tables |= {name: self.checked_table(name, table) for name, table in tables.items()}
+        self._tables |= {name: self._checked_table(name, table) for name, table in tables.items()}
 
-    def checked_table(self, name: str, table: Any) -> np.ndarray:
+    def _checked_table(self, name: str, table: Any) -> np.ndarray:
         """A table of a variable as a read-only array; an error if it does not fit."""
         axes = {other: self._values[other] for other in (*self.parents(name), name)}
         return checked_table(table, self.family(name), axes)

@@ -118,16 +118,16 @@ class DDM:
             "warning", "drift" or None.
         """
         answers = np.asarray(values, dtype=float)
-        after, gravest = _kernels.hear_answers(answers, *self.kernel_options, self.remembered())
-        self.remember(after)
+        after, gravest = _kernels.hear_answers(answers, *self._kernel_options, self._remembered())
+        self._remember(after)
         return SIGNALS[gravest]
 
     @property
-    def kernel_options(self) -> tuple[float, float, float, float]:
+    def _kernel_options(self) -> tuple[float, float, float, float]:
         """The options as the kernels take them."""
         return float(self.warning), float(self.drift), float(self.min_rows), float(self.smoothing)
 
-    def remembered(self) -> Remembered:
+    def _remembered(self) -> Remembered:
         """All it remembers, as the kernels take it.
 
         Returns
@@ -138,7 +138,7 @@ class DDM:
         low, spread = self.lowest or (math.nan, math.nan)
         return self.n, self.wrong, low, spread, SIGNALS.index(self.signal)
 
-    def remember(self, after: Remembered) -> None:
+    def _remember(self, after: Remembered) -> None:
         """Go on from what the kernels gave.
 
         Parameters

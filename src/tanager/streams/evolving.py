@@ -35,6 +35,7 @@ from tanager.errors import DataError, ModelFileError, OptionError, check_option,
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.stream import keep_provisional_row, provisional_row
+from tanager.listed import names_in
 from tanager.scoring.decision import check_costs
 from tanager.shortcuts import public
 from tanager.streams.densities import DENSITIES, check_density, check_support, density_of, is_plain
@@ -145,6 +146,8 @@ class EvolvingNaiveBayes(Classifier):
     IF x0 is about -0.2 (±1.2) THEN a   weight 0.0163 (2.2% of the rows)
     IF x0 is about 0.0 (±3.0) THEN b   weight 0.143 (50% of the rows)
     """
+
+    unlisted = names_in("explain leave_one_out merge unlearn")
 
     alpha: float = 0.0
     step: str = "shrinking"

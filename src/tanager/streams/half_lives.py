@@ -29,6 +29,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import check_classes, classes_of, explain_any, explain_each
 from tanager.learning.explanations import Explanations
 from tanager.learning.warm_up import WarmUp
+from tanager.listed import names_in
 from tanager.scoring.explain import Explanation, Part
 from tanager.shortcuts import public
 from tanager.streams.few_columns import FewColumns
@@ -120,6 +121,8 @@ class HalfLives(Classifier):
     >>> [name for name, weight in model.weights_.items() if weight > 1]
     ['20 rows']
     """
+
+    unlisted = names_in("leave_one_out merge unlearn")
 
     model: CountsClassifier | None = None
     half_lives: Sequence[float] = (20, 100, 500, 2500, math.inf)

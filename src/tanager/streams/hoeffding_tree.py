@@ -39,6 +39,7 @@ from tanager.learning.leaves import LeafMaker, check_leaf
 from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
 from tanager.learning.stream import keep_for_warm_up, keep_provisional_row, provisional_row, rows_of_stage
 from tanager.learning.tree_node import TreeNode
+from tanager.listed import names_in
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
 from tanager.streams.growing_tree import GrowingTree, Leaf, Split, SplitRule
@@ -105,6 +106,8 @@ class HoeffdingTree(Classifier):
     >>> model.predict([["hot", "dry"]])
     array(['out'], dtype='<U3')
     """
+
+    unlisted = names_in("leave_one_out merge unlearn")
 
     leaf: CountsClassifier | None = None
     grace: float = 200

@@ -50,8 +50,8 @@ def run_blocks(
         [model for model in models if model is not None],
         (duel.won.in_kernels, duel.lost.in_kernels),
         CLEAR,
-        detector.kernel_options,
-        detector.remembered(),
+        detector._kernel_options,
+        detector._remembered(),
         SIGNALS.index(quiet.signal),
         -1 if quiet.rows_left is None else quiet.rows_left,
     )
@@ -59,5 +59,5 @@ def run_blocks(
         runner.went_on(*end)
     duel.won.count, duel.won.of = won
     duel.lost.count, duel.lost.of = lost
-    detector.remember(after)
+    detector._remember(after)
     return went, SIGNALS[said]

@@ -11,6 +11,7 @@ from typing import Any
 from tanager.counts.sample import Information, Sample
 from tanager.docstrings import complete_when_read
 from tanager.errors import OptionError
+from tanager.listed import Listed, names_in
 from tanager.networks.network import Arc, Network
 from tanager.structure.constraints import Constraints
 from tanager.structure.independence_tests import brief
@@ -155,7 +156,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Learner:
+class Learner(Listed):
     """Base of the structure learners: frozen options, and the method ``learn``.
 
     Parameters
@@ -167,6 +168,8 @@ class Learner:
     tiers : sequence of sequences of names
         No arc leads from a later tier to an earlier one. Variables in no tier are unconstrained.
     """
+
+    unlisted = names_in("named_variables required_alone")
 
     required: Sequence[Arc] = ()
     forbidden: Sequence[Arc] = ()

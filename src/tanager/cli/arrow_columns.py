@@ -1,0 +1,46 @@
+"""Columns of answers for files, without pandas.
+
+``pyarrow.array`` imports pandas, wherever that is installed, to see whether cells are one of its series: two seconds of
+the processor, more than all else that ``tanager predict`` does with a small file. So arrays are made of their buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def arrow_column(cells: Sequence[Any] | np.ndarray) -> Any:
+    """An Arrow array of numbers, truth values or text; of anything else, and of gaps, as ``pyarrow.array`` makes it."""
+    import numpy as np
+    import pyarrow as pa
+
+    kinds = {cells.dtype.type} if isinstance(cells, np.ndarray) else set(map(type, cells))
+    if kinds == {str}:
+        return _text(cells)
+    if kinds <= {int, float, np.int64, np.float64} and len(kinds) == 1:
+        numbers = np.ascontiguousarray(cells)
+        if numbers.dtype in (np.int64, np.float64):  # not whole numbers beyond 64 bits
+            return pa.Array.from_buffers(
+                pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, pa.py_buffer(numbers)]
+            )
+    if kinds == {bool}:
+        bits = np.packbits(np.array(cells), bitorder="little")
+        return pa.Array.from_buffers(pa.bool_(), len(cells), [None, pa.py_buffer(bits)])
+    return pa.array(cells)
+
+
+def _text(cells: Sequence[str] | np.ndarray) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    written = [cell.encode() for cell in cells]
+    ends = np.zeros(len(written) + 1, dtype=np.int64)
+    np.cumsum([len(cell) for cell in written], out=ends[1:])
+    if ends[-1] > np.iinfo(np.int32).max:  # more than an array of text can hold
+        return pa.array(cells)
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(written))]
+    return pa.Array.from_buffers(pa.string(), len(written), buffers)

@@ -1,0 +1,113 @@
+"""Lists of names (``help``, ``dir``, completion) show what users call, and what they leave out is for other parts."""
+
+import ast
+import inspect
+import pydoc
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import layers
+import tanager
+from tanager import AODE, TAN, Encoder, HalfLives, JointCounts, NaiveBayes
+from tanager.evaluate import Results
+from tanager.listed import Listed, names_in, unlisted_names
+
+LISTED = [cls for name in tanager.__all__ if inspect.isclass(cls := getattr(tanager, name)) and issubclass(cls, Listed)]
+MOST = 50  # names that a reader meets beside options
+
+
+def shown(thing):
+    """Names that are ours; scikit-learn brings some of its own."""
+    hidden = {"get_metadata_routing", *getattr(thing, "option_defaults", dict)()}
+    return {name for name in dir(thing) if not name.startswith("_") and not name.endswith("_request")} - hidden
+
+
+def test_help_and_dir_show_what_users_call():
+    called = {"fit", "partial_fit", "predict_proba", "explain", "learn_one", "unlearn", "merge", "save", "counts_"}
+    model = AODE().fit([["a"], ["b"]], ["x", "y"])
+    assert called <= shown(AODE) <= shown(model)
+    assert not {"check_options", "known_rows", "learn_block", "note_columns", "order", "view_"} & shown(model)
+    text = pydoc.plain(pydoc.render_doc(AODE))
+    assert "Averaged one-dependence" in text
+    assert "fit(self, X" in text
+    assert "known_rows" not in text
+    assert shown(Encoder) >= {"fit", "transform", "fit_transform", "get_feature_names_out"}
+
+
+@pytest.mark.parametrize("cls", [*LISTED, Results], ids=lambda cls: cls.__name__)
+def test_nobody_has_to_read_through_more_than_a_few_names(cls):
+    assert len(shown(cls)) <= MOST
+
+
+def test_what_is_refused_is_not_offered():
+    assert not {"merge", "unlearn", "leave_one_out"} & shown(HalfLives)
+    assert {"merge", "unlearn", "leave_one_out"} <= shown(NaiveBayes)
+
+
+def test_unlisted_names_are_there_all_the_same():
+    model = NaiveBayes().fit([["a"], ["b"]], ["x", "y"])
+    assert model.has_learned
+    assert "has_learned" not in dir(model)
+    assert "_repr_html_" in dir(model)
+
+
+def test_a_class_adds_to_what_its_ancestors_leave_out_and_options_are_listed():
+    class Above(Listed):
+        unlisted = names_in("a b")
+        a = b = c = 1
+
+    class Below(Above):
+        unlisted = names_in("c")
+
+    assert [name for name in dir(Below) if len(name) == 1] == []
+    assert [name for name in dir(Above()) if len(name) == 1] == ["c"]
+    assert "penalty" in dir(TAN)
+
+
+def test_what_a_class_leaves_out_it_has():
+    for cls in LISTED:
+        missing = [name for name in unlisted_names(cls) if name[0] != "_" and not hasattr(cls, name)]
+        assert set(missing) <= INSTANCES, cls.__name__
+
+
+INSTANCES = set(names_in("n_asked n_counted"))  # attributes of instances
+
+
+@cache
+def parts_with(name):
+    """The parts that use or define an attribute of this name; so do experiments, benchmarks and tests."""
+    return _parts()[name]
+
+
+@cache
+def _parts():
+    found = defaultdict(Counter)
+    outside = [path for top in ("experiments", "benchmarks", "tests") for path in Path(layers.ROOT, top).rglob("*.py")]
+    for path in [*layers.files(), *outside]:
+        part = layers.part_of(path) if layers.PACKAGE in path.parents else path.relative_to(layers.ROOT).parts[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute):
+                found[node.attr][part] += 1
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found[node.name][part] += 1
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found[node.id][part] += 1
+    return found
+
+
+@pytest.mark.parametrize("cls", LISTED, ids=lambda cls: cls.__name__)
+def test_what_no_other_part_uses_is_private_and_not_unlisted(cls):
+    for base in cls.__mro__:
+        if base.__module__.startswith("tanager"):
+            home = base.__module__.split(".")[1]
+            own = vars(base).get("unlisted", ())
+            idle = [name for name in own if not set(parts_with(name)) - {home}]
+            assert not idle, f"{base.__name__}: {idle} are used by no other part; give them private names"
+
+
+def test_counts_list_what_can_be_asked_of_them():
+    assert {"update", "merge", "subtract", "joint", "project", "to_bytes"} <= shown(JointCounts)
+    assert "learn_row" not in shown(JointCounts)
