@@ -373,3 +373,10 @@ def test_every_shape_escapes_what_it_is_given():
     for html in made:
         checked(html)
         assert "&lt;script&gt;" in html
+
+
+def test_a_notebook_shows_figures_before_anybody_imports_pyplot():
+    pytest.importorskip("matplotlib")
+    model = NaiveBayes().fit([["a", "u"], ["b", "v"]] * 20, ["x", "y"] * 20)
+    for figure in (model.plot(), model.explain([["a", "u"]]).plot()):
+        assert figure._repr_png_().startswith(b"\x89PNG")

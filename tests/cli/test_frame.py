@@ -67,11 +67,15 @@ def test_help_and_slips_of_the_pen_wait_for_no_other_package(words):
 
 def test_common_commands_wait_for_neither_pandas_nor_scikit_learn(tmp_path):
     """One process: what one of them imports, it imports in all."""
-    (tmp_path / "few.csv").write_text("a,b,class\n" + "1,x,p\n2,y,q\n3,x,p\n" * 20)
+    days = ["?" if r % 9 == 2 else f"2024-0{r % 9 + 1}-11 0{r % 8}:30" for r in range(200)]
+    rows = [f"{r % 7},{'xy '[r % 3].strip()},{day},{'pq'[r % 2]}\n" for r, day in enumerate(days)]
+    (tmp_path / "few.csv").write_text("a,b,day,class\n" + "".join(rows))
     commands = [
         "fit few.csv -o m.tanager",
         "predict m.tanager few.csv --proba --explain -o out.csv",
         "show m.tanager",
+        "explain m.tanager few.csv --rows 1-3",
+        "fit few.csv --model half-lives -o h.tanager",
         "schema few.csv",
         "update m.tanager few.csv",
         "prequential few.csv --model nb",

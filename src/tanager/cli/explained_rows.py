@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tanager.cli.arrow_columns import arrow_column
 from tanager.cli.output import open_output
 from tanager.cli.rows_to_explain import Places, rows_of_file
 from tanager.cli.screen import Screen, counted, table
@@ -71,6 +70,8 @@ def _words(turns: list[Any]) -> str:
 
 def _wide(told: Any, numbers: list[int], turns: list[list[Any]] | None) -> Any:
     import pyarrow as pa
+
+    from tanager.encoding.arrow_columns import arrow_column
 
     columns = {"row": numbers, **told.to_columns()}
     if turns is not None:

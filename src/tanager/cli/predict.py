@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from tanager.cli.arrow_columns import arrow_column
 from tanager.cli.model_state import decide
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import check_output, open_output
@@ -112,6 +111,8 @@ class _Predictions:
         import numpy as np
         import pyarrow as pa
 
+        from tanager.encoding.arrow_columns import arrow_column
+
         model = self.model
         X = chunk.select(self.features)
         proba = model.predict_proba(X)
@@ -198,6 +199,8 @@ class _Measures:
 
 def _labels(model: Any) -> Any:
     """The classes as an Arrow array; as text where they are of several types."""
+    from tanager.encoding.arrow_columns import arrow_column
+
     labels = model.classes_.tolist()
     return arrow_column(labels if len({type(label) for label in labels}) == 1 else [str(label) for label in labels])
 

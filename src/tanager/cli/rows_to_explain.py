@@ -52,6 +52,8 @@ def rows_of_file(model: Any, data: str, places: Places | None, reading: dict[str
     """Rows of a data file as an Arrow table, and their numbers from 1 after the header; None takes all."""
     import pyarrow as pa
 
+    from tanager.encoding.arrow_columns import arrow_column
+
     source = open_for(model, data, **reading)
     names = source.columns_of(model)
     before, numbers, chunks = 0, list[int](), list[Any]()
@@ -60,7 +62,7 @@ def rows_of_file(model: Any, data: str, places: Places | None, reading: dict[str
         own = list(range(chunk.num_rows)) if places is None else places.within(before, chunk.num_rows)
         if own:
             numbers += [before + r + 1 for r in own]
-            chunks.append(chunk.take(pa.array(own)))
+            chunks.append(chunk.take(arrow_column(own)))
         before += chunk.num_rows
         if last is not None and before >= last:
             break

@@ -8,10 +8,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tanager.decisions.beliefs import Beliefs, beliefs_of, encode_known
 from tanager.encoding.typing import LabelsLike, TableLike
 from tanager.errors import DataError, OptionError, check_number, check_whole, is_number, nearest
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.networks.network import Network
 from tanager.scoring.decision import check_costs, decide
 
 MOST_OUTCOMES = 256  # of a group of columns; beyond it, outcomes are drawn
@@ -137,9 +140,9 @@ class Acquisition:
 
     def __init__(
         self,
-        model: Any,
+        model: CountsClassifier | Network,
         prices: Mapping[str, float] | float,
-        cost_matrix: Any = None,
+        cost_matrix: ArrayLike | None = None,
         *,
         groups: Mapping[str, Sequence[str]] | None = None,
         look_ahead: int = 1,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.arrays import may_round, read_array, read_objects
+from tanager.encoding.arrow_columns import arrow_scalar
 from tanager.encoding.many_dates import read_text
 from tanager.encoding.values import (
     DATES,
@@ -148,12 +149,12 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         if column.null_count == 0:
             return Numbers(numbers_of(column))
-        floats = column.to_numpy()
+        floats = numbers_with_gaps(column)
         if pa.types.is_integer(kind) and may_round(floats):
             return read_objects(column.to_pylist(), name)
         return Numbers(floats)
     if pa.types.is_decimal(kind):
-        return Numbers(column.cast(pa.float64()).to_numpy())
+        return Numbers(numbers_with_gaps(column.cast(pa.float64())))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind):
         return Numbers(seconds(column.to_numpy()), DURATIONS if pa.types.is_duration(kind) else DATES)
     if pa.types.is_time(kind):
@@ -214,11 +215,19 @@ def numbers_of(column: Any) -> np.ndarray:
     return np.concatenate([np.from_dlpack(chunk) for chunk in chunks]) if chunks else column.to_numpy()
 
 
+def numbers_with_gaps(column: Any) -> np.ndarray:
+    """The same where cells may be missing, which are NaN."""
+    import pyarrow as pa
+
+    kind = column.type if column.type in (pa.float32(), pa.float64()) else pa.float64()
+    return numbers_of(column.cast(kind, safe=False).fill_null(arrow_scalar(np.nan, kind)))
+
+
 def _indices(chunk: Any, table: np.ndarray | None) -> np.ndarray:
     codes = chunk.indices
     if codes.null_count:
         import pyarrow as pa
 
-        codes = codes.cast(pa.int32()).fill_null(-1)
+        codes = codes.cast(pa.int32()).fill_null(arrow_scalar(-1, pa.int32()))
     index = numbers_of(codes).astype(np.int32, copy=False)
     return np.asarray(index if table is None else table[index])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.encoding.arrow_columns import arrow_column, arrow_scalar
 from tanager.encoding.iso_dates import read_date
 from tanager.encoding.marks import MARKS, worth_a_word
 from tanager.encoding.values import Categories, DateText
@@ -56,8 +57,8 @@ def dates_of(texts: Any) -> tuple[np.ndarray, tuple[str, ...]] | None:
     found = _seconds(texts)
     if found is not None:
         return found, ()
-    marks = pc.is_in(texts, value_set=pa.array(MARKS, texts.type))
-    found = _seconds(pc.if_else(marks, pa.scalar(None, texts.type), texts))
+    marks = pc.is_in(texts, value_set=arrow_column(MARKS).cast(texts.type))
+    found = _seconds(pc.if_else(marks, pa.nulls(1, texts.type)[0], texts))
     return None if found is None else (found, worth_a_word(pc.unique(texts.filter(marks)).to_pylist()))
 
 
@@ -73,7 +74,7 @@ def _seconds(texts: Any) -> np.ndarray | None:
             continue
         if _has_hours_alone(texts, zone):
             return None
-        ints = numbers_of(ticks.cast(pa.int64()).fill_null(_NEVER))
+        ints = numbers_of(ticks.cast(pa.int64()).fill_null(arrow_scalar(_NEVER, pa.int64())))
         seconds = np.where(ints == _NEVER, np.nan, ints / 1e6)
         return None if np.fmin.reduce(seconds, initial=0.0) < _YEAR_1 else seconds
     return None
@@ -84,7 +85,7 @@ def _has_hours_alone(texts: Any, zone: str | None) -> bool:
     import pyarrow.compute as pc
 
     if zone is None:
-        found = pc.any(pc.equal(pc.binary_length(texts), 13))
+        found = pc.any(pc.equal(pc.binary_length(texts), arrow_scalar(13)))
     else:
-        found = pc.any(pc.not_equal(pc.utf8_slice_codeunits(texts, 13, 14), ":"))
+        found = pc.any(pc.not_equal(pc.utf8_slice_codeunits(texts, 13, 14), arrow_scalar(":")))
     return bool(found.as_py())

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.classifiers.aode import AODE
-from tanager.encoding.frames import numbers_of
+from tanager.encoding.arrow_columns import arrow_column, arrow_scalar
+from tanager.encoding.frames import numbers_of, numbers_with_gaps
 from tanager.encoding.policy import tell_columns
 from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
@@ -138,7 +139,7 @@ def learn(
             model.partial_fit(chunk.select(columns), as_labels(chunk[target], target), times=_seconds(chunk, times))
             kept.add(chunk)
             runs.add(*_codes(chunk[target]))
-        _refuse_one_class(source, target, pa.array(model.classes_))
+        _refuse_one_class(source, target, arrow_column(model.classes_.tolist()))
         model.check_learned()
     schema = model.encoder_.schema
     if not schema.left_out:  # what is left out is in the report
@@ -163,14 +164,16 @@ def _codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
     whole = coded.unify_dictionaries().combine_chunks()
     whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
     values = whole.dictionary.to_pylist()
-    codes = whole.indices.fill_null(len(values)) if whole.indices.null_count else whole.indices
+    codes = whole.indices
+    if codes.null_count:
+        codes = codes.fill_null(arrow_scalar(len(values), codes.type))
     return numbers_of(codes).astype(np.int64), values
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
     """A column as numbers that have its order."""
     if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
-        return np.asarray(column.to_numpy())
+        return numbers_with_gaps(column) if column.null_count else numbers_of(column)
     return ranked(*_codes(column))
 
 
@@ -366,7 +369,7 @@ def _no_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """NaN as null."""
     if not pa.types.is_floating(column.type) or not pc.any(pc.is_nan(column)).as_py():
         return column
-    return pc.if_else(pc.is_nan(column), None, column)
+    return pc.if_else(pc.is_nan(column), pa.nulls(1, column.type)[0], column)
 
 
 def _leave_one_out(model: Any, rows: pa.Table, columns: list[str], target: str) -> LeftOut:

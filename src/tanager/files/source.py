@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tanager.encoding.arrow_columns import arrow_column
 from tanager.encoding.frames import OPEN
 from tanager.encoding.marks import MARKS
 from tanager.encoding.matching import there
@@ -154,7 +155,7 @@ def every(table: pa.Table, step: int, start: int = 0) -> pa.Table:
         return table
     keep = np.zeros(table.num_rows, dtype=bool)
     keep[start::step] = True
-    return table.filter(pa.array(keep))
+    return table.filter(arrow_column(keep))
 
 
 def open_dictionaries(table: pa.Table, names: Sequence[str] | None = None) -> pa.Table:

@@ -801,7 +801,7 @@ class Classifier(TakesTurns, Estimator):
             return {}
         return dict(zip(self.class_codes, self.stream_proba([row])[0].tolist(), strict=True))
 
-    def predict_one(self, row: Mapping[str, Any]) -> Any:
+    def predict_one(self, row: Mapping[str, Any]) -> Label | None:
         """The answer for one row; None before the first row was learned.
 
         Parameters
@@ -817,7 +817,8 @@ class Classifier(TakesTurns, Estimator):
         proba = self.predict_proba_one(row)
         if not proba:
             return None
-        return self.decide(np.array([list(proba.values())])).tolist()[0]
+        label: Label = self.decide(np.array([list(proba.values())])).tolist()[0]
+        return label
 
     def stream_proba(self, X: Any) -> np.ndarray:
         """``predict_proba`` as a stream answers: a structure that is due to be learned again may answer once more."""
@@ -1021,6 +1022,7 @@ class Classifier(TakesTurns, Estimator):
 def as_labels(y: Any) -> np.ndarray:
     """Labels as they came, as an array."""
     y = one_dimensional(y)
+    y = y.to_pylist() if hasattr(y, "to_pylist") else y  # an Arrow column, whose own way to NumPy imports pandas
     return as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
 
 

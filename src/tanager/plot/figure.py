@@ -23,9 +23,10 @@ PICTURES: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf":
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height))
+    from tanager.plot.shown import ShownFigure
+
+    figure = ShownFigure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
 

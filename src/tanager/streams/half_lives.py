@@ -21,7 +21,7 @@ from tanager.counts.align import class_map
 from tanager.encoding import Encoder
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
-from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
+from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_whole
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, as_labels, check_row
@@ -345,7 +345,7 @@ class HalfLives(Classifier):
     def fit_schema(self, X: Any, y: Any, target: str | None = None) -> Self:
         """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
         self.start(target=target)
-        X = self._to_learn(X, np.asarray(one_dimensional(y)), None)
+        X = self._to_learn(X, as_labels(y), None)
         self._limit_columns(X)
         for ladder in self._ladders:
             for model in ladder.models:
@@ -355,7 +355,7 @@ class HalfLives(Classifier):
 
     def _learn_table(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         """Columns are fixed by the whole table; then its rows are answered and learned in turn."""
-        labels, m = np.asarray(one_dimensional(y)), n_rows(X)
+        labels, m = as_labels(y), n_rows(X)
         first, weights = self._first, check_weights(sample_weight, m)
         check_lengths(m, labels)
         first.target_name_ = first.target_name_ or column_name(y)
@@ -593,7 +593,7 @@ class HalfLives(Classifier):
         """
         return explain_any(self, X, answer, against, contrast, self._explain_one)
 
-    def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
+    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
         """``explain`` for a table of any number of rows, one among them.
 
         Parameters

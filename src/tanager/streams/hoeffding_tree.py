@@ -392,7 +392,7 @@ class HoeffdingTree(Classifier):
         """
         return explain_any(self, X, answer, against, contrast, self._explain_one)
 
-    def explain_rows(self, X: Any, answer: Any = None, against: Any = None) -> Explanations:
+    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
         """``explain`` for a table of any number of rows, one among them.
 
         Parameters

@@ -1,7 +1,8 @@
-"""Columns of answers for files, without pandas.
+"""Arrow arrays and scalars of plain cells, without pandas.
 
-``pyarrow.array`` imports pandas, wherever that is installed, to see whether cells are one of its series: two seconds of
-the processor, more than all else that ``tanager predict`` does with a small file. So arrays are made of their buffers.
+``pyarrow.array`` and ``pyarrow.scalar`` import pandas, wherever that is installed, to see whether cells are one of its
+series: two seconds of the processor, more than all else that most commands do with a small file, and a Ctrl-C in these
+seconds is lost. So arrays are made of their buffers.
 """
 
 from __future__ import annotations
@@ -27,10 +28,16 @@ def arrow_column(cells: Sequence[Any] | np.ndarray) -> Any:
             return pa.Array.from_buffers(
                 pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, pa.py_buffer(numbers)]
             )
-    if kinds == {bool}:
+    if kinds <= {bool, np.bool_} and kinds:
         bits = np.packbits(np.array(cells), bitorder="little")
         return pa.Array.from_buffers(pa.bool_(), len(cells), [None, pa.py_buffer(bits)])
     return pa.array(cells)
+
+
+def arrow_scalar(value: Any, kind: Any = None) -> Any:
+    """A number or a text for Arrow, of its own type or of ``kind``."""
+    cell = arrow_column([value])[0]
+    return cell if kind is None else cell.cast(kind)
 
 
 def _text(cells: Sequence[str] | np.ndarray) -> Any:

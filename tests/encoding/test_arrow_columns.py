@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tanager import NaiveBayes
-from tanager.cli.arrow_columns import arrow_column
+from tanager.encoding.arrow_columns import arrow_column, arrow_scalar
 
 CELLS = {
     "text": ["p", "", "qé", "日本"],
@@ -21,6 +21,7 @@ CELLS = {
     "an array": np.arange(6.0)[::2],
     "an array of text": np.array(["p", "qq"]),
     "an array of codes": np.arange(3),
+    "an array of truth values": np.arange(20) % 3 == 0,
 }
 
 
@@ -29,6 +30,12 @@ def test_columns_are_those_of_pyarrow(what):
     cells = CELLS[what]
     assert arrow_column(cells).equals(pa.array(cells))
     arrow_column(cells).validate(full=True)
+
+
+def test_scalars_are_those_of_pyarrow():
+    assert arrow_scalar(-1, pa.int32()).equals(pa.scalar(-1, pa.int32()))
+    assert arrow_scalar(":").equals(pa.scalar(":"))
+    assert arrow_scalar(7, pa.uint8()).equals(pa.scalar(7, pa.uint8()))
 
 
 @pytest.mark.parametrize("more", [["--proba"], ["--explain"]])
