@@ -83,6 +83,36 @@ Factor::Factor(std::shared_ptr<const LineNumbers> lines_, std::vector<double> ta
     }
 }
 
+Factor Factor::sum(const Factor *known, const std::vector<const Factor *> &plus,
+                   const std::vector<const Factor *> &minus, const std::vector<int> &labels, int k) {
+    const std::size_t m = labels.size();
+    std::vector<double> total = known ? known->table : std::vector<double>(m * std::size_t(k));
+    for (const Factor *factor : minus) factor->add_to(total.data(), -1);
+    for (const Factor *factor : plus) factor->add_to(total.data(), 1);
+    const auto itself = [](std::size_t r) { return r; };
+    Factor found(known ? known->lines : std::make_shared<const LineNumbers>(m, m, itself), std::move(total), k, labels);
+    found.is_sum = true;
+    return found;
+}
+
+void Factor::add_to(double *out, double sign) const {
+    lines->read([&](const auto &line) {
+        const double *from = table.data();
+        if (k == 2) {
+            for (std::size_t r = 0; r < line.size(); ++r) {
+                const double *own = from + 2 * std::size_t(line[r]);
+                out[2 * r] += sign * own[0];
+                out[2 * r + 1] += sign * own[1];
+            }
+            return;
+        }
+        for (std::size_t r = 0; r < line.size(); ++r, out += k) {
+            const double *own = from + std::size_t(line[r]) * std::size_t(k);
+            for (int c = 0; c < k; ++c) out[c] += sign * own[c];
+        }
+    });
+}
+
 Factor Factor::negated() const {
     Factor other;
     other.lines = lines;
@@ -110,6 +140,17 @@ Rivals::Rivals(const AnsweredRows &rows) {
     margin.reserve(m);
     gap.reserve(m * (k - 1));
     who.reserve(m * (k - 1));
+    if (k == 2) {  // a single rival: nothing to sort
+        for (std::size_t r = 0; r < m; ++r) {
+            const double *value = rows.joint + r * 2;
+            const int label = rows.labels[r];
+            margin.push_back(value[label] - value[1 - label]);
+            who.push_back(1 - label);
+            if (margin.back() < kTie) behind.push_back(std::int64_t(r));
+        }
+        gap = margin;
+        return;
+    }
     std::vector<std::pair<double, std::int32_t>> own;
     for (std::size_t r = 0; r < m; ++r) {
         const double *value = rows.joint + r * k;

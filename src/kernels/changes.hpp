@@ -63,11 +63,18 @@ struct Factor {
     std::vector<Reach> reach;                  // of every line, for rows with their labels
     int k = 1;
     bool one_label = true;  // the rows with a line are all of one class
+    bool is_sum = false;    // every row has a line of its own, in order
 
     // label_of: of the rows with each line; none, or several of them, are -1 and -2. All numbers were checked.
     Factor(std::shared_ptr<const LineNumbers> lines, std::vector<double> table, int k,
            const std::vector<int> &label_of);
+    // Some factors added up, and others taken away: a line for each row. `known` is such a sum, to go on from, or null.
+    // All have as many rows as there are labels, and k classes.
+    static Factor sum(const Factor *known, const std::vector<const Factor *> &plus,
+                      const std::vector<const Factor *> &minus, const std::vector<int> &labels, int k);
     Factor negated() const;
+    // out (rows, classes) += sign * the factor
+    void add_to(double *out, double sign) const;
 
     const double *line_of(std::int64_t r) const { return table.data() + (*lines)[std::size_t(r)] * std::size_t(k); }
 

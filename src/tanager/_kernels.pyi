@@ -554,6 +554,24 @@ def factors(
     whose logs are given, and by the factors in `over`. Logs of a joint are no less than `least_log`.
     """
 
+def arc_factors(
+    plan: ScoringPlan,
+    arcs: Sequence[tuple[int, int]],
+    alone: Sequence[Factor],
+    codes: _Codes,
+    labels: _Codes,
+    weights: _Floats | None,
+    log_prior: _Floats,
+    least_log: float,
+    unit: float = 1.0,
+) -> list[Factor]:
+    """As `factors` for pairs (parent, child): P(child | y, parent) over P(child | y), which is in `alone`."""
+
+def sum_of_factors(
+    known: Factor | None, plus: Sequence[Factor], minus: Sequence[Factor], labels: _Codes, n_classes: int
+) -> Factor:
+    """Some factors added up, and others taken away, from a sum that is known on; a line for every row."""
+
 def block_factors(
     plan: ScoringPlan,
     blocks: Sequence[Sequence[int]],
