@@ -413,6 +413,8 @@ class ScoringPlan:
         """As `score`, of single networks and multi-nets, missing values summed out; NaN where that is too much work."""
     def one(self, codes: _Codes, log_joint: bool = False) -> list[float]:
         """The posterior of a single row, or logs of the joint."""
+    def one_changed(self, codes: _Codes, plus: Sequence[ScoringPlan], minus: Sequence[ScoringPlan]) -> list[float]:
+        """The posterior of a single row whose log joint gains those of some plans, and loses those of others."""
     def stream(
         self,
         codes: _Codes,

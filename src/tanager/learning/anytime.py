@@ -409,7 +409,7 @@ class AnytimeClassifier(CountsClassifier):
         super()._remember(counts, *moments)
         self.validation.start()
         if self._validates():
-            self._learned.listener = self.validation.add
+            self._learned.listener = self.validation
 
     def attach(self, counts: JointCounts, encoder: Encoder, rows: KeptRows | None) -> Self:
         """Answer from counts, and from rows, that others use as well."""

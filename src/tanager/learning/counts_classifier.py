@@ -77,6 +77,7 @@ from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.gaussian import Gaussian
+from tanager.scoring.joined_values import JoinedValues
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
@@ -921,6 +922,8 @@ class CountsClassifier(Classifier):
             proba = view.plan.one(codes)
         elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
             proba = scorer.score_row(codes, self.encoder_.continuous_row(row))
+        elif isinstance(scorer, JoinedValues) and moments is None and not self.calibrate:
+            proba = scorer.score_row(codes)
         else:
             query = Query(codes[None, :], None if moments is None else self._numbers([row]))
             scorer = self._calibrated(fresh=False) if self.calibrate else scorer

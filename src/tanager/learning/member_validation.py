@@ -20,7 +20,7 @@ from tanager.counts.forgetting import as_decay, as_window
 from tanager.errors import ModelFileError
 from tanager.learning.member_scores import MemberScores
 from tanager.learning.rows import KeptRows, widened
-from tanager.learning.search_rows import rows_within
+from tanager.learning.search_rows import FEWEST_ROWS, rows_within
 from tanager.scoring.forms import SumOfProducts, naive
 from tanager.scoring.view import View
 
@@ -90,6 +90,15 @@ class MemberValidation:
         self._waiting.append(block)
         if len(self._waiting) > most:
             self._waiting.drop(len(self._waiting) - most)
+
+    def add_row(self, codes: np.ndarray, label: int, weight: float) -> None:
+        """``add`` for one row: few wait already, so that it need not be asked whether these are too many."""
+        model, waiting = self.model, self._waiting
+        waiting.follow(model.memory.counts)
+        few = model.validation_rows is None and model.window is None and len(waiting) < FEWEST_ROWS
+        if not few or not waiting.append_row(codes, label, weight):
+            weights = None if weight == 1.0 else np.array([weight])
+            self.add(Block(codes[None, :], np.array([label], dtype=np.uint16), weights))
 
     def _most_rows(self) -> int:
         """How many rows members are validated by; of many members over many columns each row takes long."""
