@@ -17,7 +17,8 @@ double power_of(double x, int n) {
     return out;
 }
 
-// 2^n for n of the exponents of plain numbers.
+// ilogb and 2^n of plain numbers, without a call; of zero it is -1023, and beyond 1023 of what is not finite.
+int exponent_of(double x) { return int(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7FF) - 1023; }
 double power_of_two(int n) { return std::bit_cast<double>(std::uint64_t(n + 1023) << 52); }
 
 }  // namespace
@@ -255,7 +256,7 @@ bool TripleSweep::member_value(int a, int b, const Member &member, double *m, do
         for (const int own_child : {i, j})  // which are no children
             if (!plan_.ever_missing[own_child]) x *= seen + unit * plan_.totals[plan_.total_of[own_child]];
         // Almost all are plain numbers, which are added up as they are.
-        if (x > 0x1p-100 && x < 0x1p100 && bits > -800 && bits < 800) {
+        if (std::fabs(bits) < 1000 && std::fabs(bits + exponent_of(x)) < 900) {
             x *= power_of_two(int(bits));
             bits = 0;
         }

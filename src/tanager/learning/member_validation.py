@@ -178,7 +178,7 @@ class MemberValidation:
     def _validate(self, work: Pass, until: float | None) -> bool:
         model, view = self.model, work.view
         if view is None or not view.valid or view.counts is not model.counts_:
-            view = work.view = self._all_members(work.order)
+            view = work.view = self.model.all_members(work.order)
         left = None if until is None else until - perf_counter()
         if work.stage == "validate" and work.place == 0 and until is None and self._ranks_anew(work):
             work.judged, work.joints, work.version = "alone", _kernels.KeptJoints(KEPT_BYTES), model.counts_.version
@@ -223,13 +223,10 @@ class MemberValidation:
         per_row = FADING if decay is None or decay.timed else min(FADING, decay.per_row)
         return float(per_row**n_rows)
 
-    def _all_members(self, order: list[int]) -> View:
-        return self.model.view_of(self.model.staged(order, limit=-1, margin=np.inf))
-
     def scores_of(self, block: Block) -> np.ndarray:
         """What these rows add to the scores, members being in their present order."""
         found = self.scores.empty()
-        self._all_members(self.scores.order).validate(block, found, n_jobs=self.model.n_threads)
+        self.model.all_members(self.scores.order).validate(block, found, n_jobs=self.model.n_threads)
         return found
 
     def merge(self, other: MemberValidation, columns: Sequence[int]) -> None:
