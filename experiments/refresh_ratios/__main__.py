@@ -22,7 +22,7 @@ from tanager import BSEJ, FSSJ, AnytimeA2DE, BestOf, SelectiveNaiveBayes, SuperP
 from tanager.errors import DataWarning
 
 FILE = HOME / "refresh_ratios" / "results.csv"
-ROWS, BLOCK = 5_000, 100  # of a stream; rows that are answered and learned together
+ROWS, BLOCK = 5_000, 100  # of the middle of a stream, where one changes; rows that are answered and learned together
 HEAD = ["stream", "model", "ratio", "rows", "accuracy", "log_loss", "seconds"]
 MODELS: dict[str, tuple[Callable[[], Any], tuple[float, ...]]] = {
     "BSEJ": (BSEJ, (1.1, 1.25, 1.5)),
@@ -30,8 +30,8 @@ MODELS: dict[str, tuple[Callable[[], Any], tuple[float, ...]]] = {
     "SuperParentTAN": (SuperParentTAN, (1.1, 1.25, 1.5)),
     "SelectiveNaiveBayes": (SelectiveNaiveBayes, (1.01, 1.05, 1.1, 1.25)),
     "AnytimeA2DE": (AnytimeA2DE, (1.1, 1.25, 1.5)),
-    "BestOf": (BestOf, (1.5, 2.0, 3.0)),
-    "Wrapped": (Wrapped, (1.5, 2.0, 3.0)),
+    "BestOf": (BestOf, (1.5, 2.0, 3.0, 4.0)),
+    "Wrapped": (Wrapped, (1.5, 2.0, 3.0, 4.0)),
 }
 
 
@@ -52,10 +52,12 @@ def run(make: Callable[[], Any], ratio: float, X: np.ndarray, y: np.ndarray) -> 
 def lines(wanted: list[str]) -> Iterator[list[Any]]:
     """A line of the file for each model, stream and ratio."""
     for stream, X, y in streams():
+        first = max(0, len(y) - ROWS) // 2
+        X, y = X[first : first + ROWS], y[first : first + ROWS]
         for name in wanted:
             make, ratios = MODELS[name]
             for ratio in ratios:
-                yield [stream, name, ratio, len(y[:ROWS]), *run(make, ratio, X[:ROWS], y[:ROWS])]
+                yield [stream, name, ratio, len(y), *run(make, ratio, X, y)]
 
 
 def write(wanted: list[str]) -> None:

@@ -66,7 +66,10 @@ Factor::Factor(std::shared_ptr<const LineNumbers> lines_, std::vector<double> ta
     : lines(std::move(lines_)), table(std::move(table_)), reach(table.size() / std::size_t(k_)), k(k_) {
     for (std::size_t q = 0; q < reach.size(); ++q) {
         const double *line = table.data() + q * std::size_t(k);
-        if (label_of[q] < -1) {
+        if (label_of[q] >= 0 && k == 2) {  // there is one other class: sums have a line for every row
+            const double up = line[1 - label_of[q]] - line[label_of[q]];
+            reach[q] = {up, -up};
+        } else if (label_of[q] < -1) {
             one_label = false;
             const auto [least, most] = std::minmax_element(line, line + k);
             reach[q] = {*most - *least, *most - *least};

@@ -49,6 +49,7 @@ class Joining(CountsClassifier):
     max_joined: int | None = None
 
     saves_structure = True
+    outlives_new_values = True
 
     def check_options(self) -> None:
         super().check_options()

@@ -64,6 +64,8 @@ class SuperParentTAN(CountsClassifier):
     criterion: str = "accuracy"
     min_gain: float = 0.0
 
+    outlives_new_values = True
+
     parents_ = property(parents_of)
     network_ = property(network_of)
     blanket_ = property(blanket_of)

@@ -121,6 +121,7 @@ class CountsClassifier(Classifier):
     default_bins: ClassVar[str] = "mdl"  # how ``fit`` cuts numbers with bins=None
     order: ClassVar[int] = 2  # columns counted together with the class
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
+    outlives_new_values: ClassVar[bool] = False  # a structure, dear to learn, that waits until it is due if these come
     refresh_ratio: ClassVar[float | None] = None  # of a structure that is dear to learn; see ``answering.ratio_of``
     saves_structure: ClassVar[bool] = False  # whether model files hold it, because learning it again takes long
     flatters_left_out: ClassVar[bool] = False  # whether a row left out of the counts alone still shapes its answer
