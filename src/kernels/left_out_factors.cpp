@@ -86,13 +86,14 @@ std::optional<AlikeRows> LeftOutFactors::in_bytes(const std::vector<int> &column
     AlikeRows alike;
     alike.first.assign(size, kNoRow);
     for (std::size_t r = 0; r < m; ++r) alike.first[line[r]] = std::int64_t(r);
+    alike.labels.reserve(size);
     for (const std::int64_t r : alike.first) alike.labels.push_back(r == kNoRow ? -1 : labels_[std::size_t(r)]);
     alike.lines = std::make_shared<const LineNumbers>(std::move(line));
     return alike;
 }
 
 AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) {
-    if (std::optional<AlikeRows> found = in_bytes(columns)) return *found;
+    if (std::optional<AlikeRows> found = in_bytes(columns)) return std::move(*found);
     const std::size_t m = labels_.size();
     std::vector<std::int32_t> lines(m);
     AlikeRows alike;
@@ -177,8 +178,8 @@ void LeftOutFactors::divide(std::vector<double> &table, const AlikeRows &rows,
     const int k = like_.store.k;
     double *line = table.data();
     for (const std::int64_t r : rows.first) {
-        for (const Factor *factor : r == kNoRow ? std::vector<const Factor *>{} : over) {
-            const double *less = factor->line_of(r);
+        for (std::size_t q = 0; r != kNoRow && q < over.size(); ++q) {
+            const double *less = over[q]->line_of(r);
             for (int c = 0; c < k; ++c) line[c] -= less[c];
         }
         line += k;

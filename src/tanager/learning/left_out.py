@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
 
@@ -103,7 +104,24 @@ class LeftOut:
         self._preference = preference(model.counts_.class_counts).tolist()
         self._empty = self._view(EMPTY)
         self._prior = self._log_joint(self._empty, self._once)
-        self._start = self.joint = self._log_joint(self._view(start), self._once)
+        self._start = self.joint = self._joint_of(start)
+
+    def _joint_of(self, start: ProductOfSums) -> np.ndarray:
+        """Logs of the joint of a product. Columns that depend on the class alone are added up, a table for each."""
+        alone = ProductOfSums.one_each([()] * len(start.child))
+        if not self._is_plain() or replace(start, child=alone.child) != alone or not start.child:
+            return self._log_joint(self._view(start), self._once)
+        joint = self._prior.copy()
+        for factor in self.factors([ProductOfSums((c,), ((),), (1.0,)) for c in start.child]):
+            factor.add_to(joint)
+        return joint
+
+    def _is_plain(self) -> bool:
+        """Whether rows were learned once each, and pseudo-counts are constant and positive: no log is beyond bounds."""
+        estimate = self._model.estimate
+        return (
+            self._once.weights is None and isinstance(estimate, Lidstone | MEstimate | BDeu) and estimate.strength > 0
+        )
 
     def start_again(self) -> None:
         """Back to the product that it began with."""
@@ -167,8 +185,8 @@ class LeftOut:
 
         Rows must have been learned once each, and pseudo-counts be constant and positive.
         """
-        estimate, rows = self._model.estimate, self._once
-        if rows.weights is not None or not isinstance(estimate, Lidstone | MEstimate | BDeu) or estimate.strength <= 0:
+        rows = self._once
+        if not self._is_plain():
             return None
         return np.asarray((rows.codes < self._model.counts_.schema.n_values).all(axis=0))
 
