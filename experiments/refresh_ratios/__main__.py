@@ -90,9 +90,7 @@ def table() -> str:
             cells = [f"{line['accuracy']} / {line['log_loss']}" for line in mine]
             means = [np.mean([float(line[key]) for line in mine]) for key in ("accuracy", "log_loss")]
             seconds = np.mean([float(line["seconds"]) / base for line, base in zip(mine, first, strict=True)])
-            out.append(
-                f"| {name} | {ratio} | {' | '.join(cells)} | {means[0]:.4f} / {means[1]:.4f} | {seconds:.2f} |"
-            )
+            out.append(f"| {name} | {ratio} | {' | '.join(cells)} | {means[0]:.4f} / {means[1]:.4f} | {seconds:.2f} |")
     return "\n".join(out) + "\n"
 
 

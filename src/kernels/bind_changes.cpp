@@ -91,7 +91,7 @@ void in_turn(std::size_t n, int n_jobs, const Work &work) {
 template <class Changes>
 void count_all(const AnsweredRows &rows, const Changes &change, std::size_t n, bool only_best, int n_jobs,
                double *out) {
-    const Rivals rivals(rows);
+    const Rivals rivals(rows, n);
     in_turn(n, n_jobs, [&](std::size_t, std::size_t q) { out[3 * q] = count_behind(rows, rivals, change(q)); });
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});

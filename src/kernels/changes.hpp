@@ -100,11 +100,18 @@ constexpr double kTie = 1e-9;
 
 // How far the own class of every row is ahead of each of the others, the closest (or the furthest ahead) first.
 struct Rivals {
-    std::vector<double> margin;        // over the first of them
-    std::vector<std::int64_t> behind;  // rows whose own class is behind, or nearly
-    std::vector<double> gap;           // (rows, classes - 1), ascending; negative where the own class is behind
-    std::vector<std::int32_t> who;     // which class that is
-    explicit Rivals(const AnsweredRows &rows);
+    std::vector<double> margin;           // over the first of them
+    std::vector<std::int32_t> behind;     // rows whose own class is behind, or nearly
+    std::vector<double> gap;              // (rows, classes - 1), ascending; negative where the own class is behind
+    std::vector<std::int32_t> who;        // which class that is
+    std::vector<std::int32_t> by_margin;  // of two classes: rows, those behind first, or where these are sorted
+    std::vector<double> sorted_margin;    // by their margins; and these
+    const bool is_sorted;
+    // Rows are sorted where many changes will be looked at.
+    Rivals(const AnsweredRows &rows, std::size_t n_changes);
+
+  private:
+    void order_rows();
 };
 
 // The weight of the rows that would be answered wrongly: what `score_change` says without probabilities. Most rows are

@@ -127,8 +127,8 @@ AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) {
 // A single family needs no plan for all columns, which would take longer than the rows.
 bool LeftOutFactors::is_family(const SmallProduct &product) const {
     const auto applies_to_all = [](const std::vector<int> &classes) { return classes.empty(); };
-    return !like_.estimate.learned && product.child.size() == 1 &&
-           product.parents[0].size() <= 1 && product.weight[0] == 1 && product.joined.empty() &&
+    return !like_.estimate.learned && product.child.size() == 1 && product.parents[0].size() <= 1 &&
+           product.weight[0] == 1 && product.joined.empty() &&
            std::all_of(product.only.begin(), product.only.end(), applies_to_all);
 }
 
@@ -317,8 +317,8 @@ void LeftOutFactors::count_lines(const std::vector<Number> &line, std::size_t n_
     out.count = std::move(count);
 }
 
-// Where combinations and classes fit into a byte, lines are made many rows at a time, and all of them are kept: few have
-// no rows. Most blocks of a search are such.
+// Where combinations and classes fit into a byte, lines are made many rows at a time, and all of them are kept: few
+// have no rows. Most blocks of a search are such.
 std::optional<std::vector<std::uint8_t>> LeftOutFactors::block_bytes(const std::vector<int> &block) {
     std::size_t size = std::size_t(like_.store.k);
     for (const int i : block) {

@@ -37,8 +37,8 @@ void MemberValidation::row(const int *slot, int y, bool leave_out, double left_o
     if (out_ && (limit_ < 0 || t_.progress.used < limit_)) write_answer(out_);
 }
 
-// The joints of all members in one pass over the pairs, or triples, where that can be done: each is read once and serves
-// all of its attributes.
+// The joints of all members in one pass over the pairs, or triples, where that can be done: each is read once and
+// serves all of its attributes.
 bool MemberValidation::read_all_members(const int *slot, bool leave_out, double left_out) {
     if (t_.sweep) return sweep_all_members(slot, leave_out, left_out);
     if (!plan_.fast) return false;
@@ -55,7 +55,8 @@ bool MemberValidation::sweep_all_members(const int *slot, bool leave_out, double
         double *value = &t_.members[std::size_t(q) * k_];
         if (!t_.sweep->member(q, value, t_.value_power.data()))
             std::fill_n(value, k_, std::numeric_limits<double>::quiet_NaN());
-        else if (!std::all_of(t_.value_power.begin(), t_.value_power.end(), is_zero)) return false;  // as a rule all are
+        else if (!std::all_of(t_.value_power.begin(), t_.value_power.end(), is_zero))
+            return false;  // as a rule all are
     }
     return true;
 }

@@ -74,9 +74,9 @@ void score_staged(const ScoringPlan &plan, const int *slot, int left_out_class, 
     const Mixer mixer(*plan.staging, plan.store.k);
     t.reader.start(slot, left_out_class, left_out);
     const bool all = plan.fast && mixer.limit < 0 && !mixer.may_stop_early() && mixer.mix != Mix::posterior;
-    const bool done = all                        ? all_at_once(plan, mixer, slot, left_out_class, left_out, w)
+    const bool done = all                      ? all_at_once(plan, mixer, slot, left_out_class, left_out, w)
                       : sweeps(plan, mixer, t) ? most_in_a_sweep(plan, mixer, slot, left_out_class, left_out, t)
-                                                 : false;
+                                               : false;
     if (!done) {
         mixer.first(t.reader, t.progress, t.total.data(), t.power.data());
         while (t.progress.next >= 0)

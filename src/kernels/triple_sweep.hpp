@@ -16,8 +16,8 @@ class TripleSweep {
     // Adds the joint of every eligible member to m * 2^e, one number per class, and returns their weight. The row is
     // left out of the counts of class y with this weight; y < 0: it is not.
     double add(const int *slot, int y, double left_out, double *m, double *e);
-    // The same in two steps: all triples of a row, and then any of the members, whose joint times its weight goes into m
-    // and e. False where it is not eligible.
+    // The same in two steps: all triples of a row, and then any of the members, whose joint times its weight goes into
+    // m and e. False where it is not eligible.
     void read(const int *slot, int y, double left_out);
     bool member(int q, double *m, double *e);
 

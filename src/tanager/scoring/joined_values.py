@@ -61,7 +61,8 @@ class JoinedValues:
             return answer
         cells = codes.tolist()
         found = [
-            self._both(columns) for columns, values in self._by_columns().items()
+            self._both(columns)
+            for columns, values in self._by_columns().items()
             if (cells[columns[0]], cells[columns[1]]) in values
         ]
         plan = self.view.plan
