@@ -87,7 +87,7 @@ def table() -> str:
         first = [float(line["seconds"]) for line in own if line["ratio"] == ratios[0]]
         for ratio in ratios:
             mine = [line for line in own if line["ratio"] == ratio]
-            cells = [f"{line['accuracy']} / {line['log_loss']}" for line in mine]
+            cells = [f"{float(line['accuracy']):.4f} / {float(line['log_loss']):.4f}" for line in mine]
             means = [np.mean([float(line[key]) for line in mine]) for key in ("accuracy", "log_loss")]
             seconds = np.mean([float(line["seconds"]) / base for line, base in zip(mine, first, strict=True)])
             out.append(f"| {name} | {ratio} | {' | '.join(cells)} | {means[0]:.4f} / {means[1]:.4f} | {seconds:.2f} |")

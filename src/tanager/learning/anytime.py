@@ -256,9 +256,10 @@ class AnytimeClassifier(CountsClassifier):
         """A view of all members in an order, to validate them by. The one that answers will do, in the same order."""
         form = self.staged(order, -1, math.inf)
         current = self._answering.current
-        if current is not None and isinstance(current.view.form, StagedSum):
+        known = None if current is None else current.view.form
+        if current is not None and isinstance(known, StagedSum):
             view = current.view
-            same = replace(view.form, limit=-1, margin=math.inf) == form and view.factors == self.class_factors()
+            same = replace(known, limit=-1, margin=math.inf) == form and view.factors == self.class_factors()
             if same and view.valid and view.counts is self.counts_ and not view.learned:
                 return view
         return self.view_of(form)

@@ -92,10 +92,11 @@ class MemberValidation:
             self._waiting.drop(len(self._waiting) - most)
 
     def add_row(self, codes: np.ndarray, label: int, weight: float) -> None:
-        """``add`` for one row: few wait already, so that it need not be asked whether these are too many."""
+        """``add`` for one row."""
         model, waiting = self.model, self._waiting
         waiting.follow(model.memory.counts)
-        few = model.validation_rows is None and model.window is None and len(waiting) < FEWEST_ROWS
+        plain = model.validation_rows is None and model.window is None
+        few = plain and (len(waiting) < FEWEST_ROWS or len(waiting) < self._most_rows())
         if not few or not waiting.append_row(codes, label, weight):
             weights = None if weight == 1.0 else np.array([weight])
             self.add(Block(codes[None, :], np.array([label], dtype=np.uint16), weights))
