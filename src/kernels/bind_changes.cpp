@@ -49,11 +49,28 @@ Factor new_factor(const Lines &line, const Floats &table, const AnyArray &labels
 // out += sign * the factor, in every row and class.
 void add_factor(const Factor &factor, const Doubles &out_, double sign) {
     const std::int64_t n_rows = std::int64_t(factor.lines->size());
-    double *out = as_output(out_, n_rows, factor.k);
-    for (std::int64_t r = 0; r < n_rows; ++r, out += factor.k) {
-        const double *line = factor.line_of(r);
-        for (int c = 0; c < factor.k; ++c) out[c] += sign * line[c];
+    factor.add_to(as_output(out_, n_rows, factor.k), sign);
+}
+
+// The sum of some factors less others, going on from a sum that is known.
+Factor sum_of_factors(const Factor *known, const std::vector<const Factor *> &plus,
+                      const std::vector<const Factor *> &minus, const AnyArray &labels_, int k) {
+    expect(k > 0 && k < 65536, "there must be classes");
+    expect(labels_.ndim() == 1, "labels must have one dimension");
+    const std::int64_t n_rows = std::int64_t(labels_.shape(0));
+    const std::vector<int> labels = as_classes(labels_, n_rows, k);
+    const auto check = [&](const Factor *factor) {
+        expect(factor && std::int64_t(factor->lines->size()) == n_rows && factor->k == k,
+               "a factor to add up has other rows or classes");
+    };
+    if (known) {
+        check(known);
+        expect(known->is_sum, "what is known is no sum of factors");
     }
+    for (const Factor *factor : plus) check(factor);
+    for (const Factor *factor : minus) check(factor);
+    const Released release;
+    return Factor::sum(known, plus, minus, labels, k);
 }
 
 // Calls work(thread, q) for all q below n.
@@ -74,7 +91,7 @@ void in_turn(std::size_t n, int n_jobs, const Work &work) {
 template <class Changes>
 void count_all(const AnsweredRows &rows, const Changes &change, std::size_t n, bool only_best, int n_jobs,
                double *out) {
-    const Rivals rivals(rows);
+    const Rivals rivals(rows, n);
     in_turn(n, n_jobs, [&](std::size_t, std::size_t q) { out[3 * q] = count_behind(rows, rivals, change(q)); });
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -147,6 +164,8 @@ void bind_changes(nb::module_ &m) {
         .def_prop_ro("nbytes",
                      [](const Factor &factor) { return factor.lines->nbytes() + factor.table.size() * sizeof(double); })
         .def("add_to", &add_factor, nb::arg("out").noconvert(), nb::arg("sign") = 1.0);
+    m.def("sum_of_factors", &sum_of_factors, nb::arg("known").none(), nb::arg("plus"), nb::arg("minus"),
+          nb::arg("labels"), nb::arg("n_classes"));
     m.def("score_changes", &score_changes, nb::arg("joint"), nb::arg("labels"), nb::arg("weights").none(),
           nb::arg("preference"), nb::arg("factors"), nb::arg("changes").none(), nb::arg("out").noconvert(),
           nb::arg("probabilities") = true, nb::arg("n_jobs") = 1, nb::arg("logs") = true, nb::arg("only_best") = false);

@@ -55,6 +55,28 @@ std::vector<std::shared_ptr<Factor>> factors(PyPlan &self, const std::vector<Pro
     return out;
 }
 
+// P(child | y, parent) in place of P(child | y) for pairs (parent, child); `alone` are the factors P(x_i | y) of all
+// columns. As `factors`, in fewer words: a search tries every arc.
+std::vector<std::shared_ptr<Factor>> arc_factors(PyPlan &self, const std::vector<std::pair<int, int>> &arcs,
+                                                 const std::vector<const Factor *> &alone, const AnyArray &codes_,
+                                                 const AnyArray &labels, const std::optional<WeightArray> &weights,
+                                                 const Table &log_prior, double least_log, double unit) {
+    const Codes codes = as_codes(codes_, self.plan.store.n);
+    const LeftOut left_out = as_left_out(labels, weights, unit, codes.n_rows);
+    check_left_out_rows(self, codes, left_out, log_prior);
+    check_over(self, {alone}, 1, codes.n_rows);
+    expect(int(alone.size()) == self.plan.store.n, "one factor for each column alone");
+    for (const auto &[parent, child] : arcs) self.check_family(child, {parent});
+    std::vector<std::shared_ptr<Factor>> out;
+    const Released release;
+    LeftOutFactors made(self.plan, codes, left_out, log_prior.data(), least_log);
+    for (const auto &[parent, child] : arcs) {
+        tanager::check_interrupt();
+        out.push_back(made.make({{child}, {{parent}}, {1.0}, {}, {}}, {alone[std::size_t(child)]}));
+    }
+    return out;
+}
+
 std::vector<std::shared_ptr<Factor>> block_factors(PyPlan &self, const Sets &blocks, const Factors &over,
                                                    const AnyArray &codes_, const AnyArray &labels,
                                                    const Table &log_prior, double least_log) {
@@ -87,6 +109,8 @@ void bind_factors(nb::module_ &m) {
     using nb::arg;
     m.def("block_factors", &block_factors, arg("plan"), arg("blocks"), arg("over"), arg("codes"), arg("labels"),
           arg("log_prior"), arg("least_log"));
+    m.def("arc_factors", &arc_factors, arg("plan"), arg("arcs"), arg("alone"), arg("codes"), arg("labels"),
+          arg("weights").none(), arg("log_prior"), arg("least_log"), arg("unit") = 1.0);
     m.def("factors", &factors, arg("plan"), arg("products"), arg("over"), arg("codes"), arg("labels"),
           arg("weights").none(), arg("log_prior"), arg("least_log"), arg("unit") = 1.0);
 }

@@ -137,6 +137,42 @@ nb::list one(PyPlan &self, const AnyArray &codes, bool log_joint) {
     for (int c = 0; c < self.plan.store.k; ++c) answer.append(out[c]);
     return answer;
 }
+// The posterior of a single row whose log joint gains what some plans say of it, and loses what others do. Where every
+// class is impossible, all are alike.
+nb::list one_changed(PyPlan &self, const AnyArray &codes, const std::vector<PyPlan *> &plus,
+                     const std::vector<PyPlan *> &minus) {
+    const Codes row = as_row(codes, self.plan.store.n);
+    const auto k = std::size_t(self.plan.store.k);
+    std::vector<double> joint(k, 0.0), own(k);
+    const auto add = [&](PyPlan &other, double sign) {
+        other.check_ready();
+        expect(&other.plan.store == &self.plan.store, "plans that are added up read the same counts");
+        if (!other.single) other.single = std::make_unique<Scratch>(other.plan);
+        other.plan.refresh_missing();
+        other.plan.slots.read(row, 0, other.single->slot.data());
+        other.plan.score(other.single->slot.data(), -1, 0, true, own.data(), *other.single);
+        for (std::size_t c = 0; c < k; ++c) joint[c] += sign * own[c];
+    };
+    add(self, 1);
+    for (PyPlan *other : plus) {
+        expect(other != nullptr, "a plan that is added is None");
+        add(*other, 1);
+    }
+    for (PyPlan *other : minus) {
+        expect(other != nullptr, "a plan that is taken away is None");
+        add(*other, -1);
+    }
+    constexpr double least = -1e300;
+    double best = least, sum = 0;
+    for (double &x : joint) {
+        x = x > least ? x : least;
+        best = std::max(best, x);
+    }
+    for (double &x : joint) sum += x = std::exp(x - best);
+    nb::list answer;
+    for (const double x : joint) answer.append(x / sum);
+    return answer;
+}
 void parts(PyPlan &self, const AnyArray &codes_, const Doubles &out) {
     self.check_ready();
     const Codes codes = as_codes(codes_, self.plan.store.n);
@@ -205,6 +241,7 @@ void bind_score(nb::module_ &m) {
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
              nb::arg("n_jobs") = 1)
         .def("one", &one, nb::arg("codes"), nb::arg("log_joint") = false)
+        .def("one_changed", &one_changed, nb::arg("codes"), nb::arg("plus"), nb::arg("minus"))
         .def("rescale", &rescale, nb::arg("unit"))
         .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })
         .def("set_strengths", &set_strengths, nb::arg("all"))

@@ -66,7 +66,10 @@ Factor::Factor(std::shared_ptr<const LineNumbers> lines_, std::vector<double> ta
     : lines(std::move(lines_)), table(std::move(table_)), reach(table.size() / std::size_t(k_)), k(k_) {
     for (std::size_t q = 0; q < reach.size(); ++q) {
         const double *line = table.data() + q * std::size_t(k);
-        if (label_of[q] < -1) {
+        if (label_of[q] >= 0 && k == 2) {  // there is one other class: sums have a line for every row
+            const double up = line[1 - label_of[q]] - line[label_of[q]];
+            reach[q] = {up, -up};
+        } else if (label_of[q] < -1) {
             one_label = false;
             const auto [least, most] = std::minmax_element(line, line + k);
             reach[q] = {*most - *least, *most - *least};
@@ -81,6 +84,36 @@ Factor::Factor(std::shared_ptr<const LineNumbers> lines_, std::vector<double> ta
             reach[q] = {most - line[own], line[own] - least};
         }
     }
+}
+
+Factor Factor::sum(const Factor *known, const std::vector<const Factor *> &plus,
+                   const std::vector<const Factor *> &minus, const std::vector<int> &labels, int k) {
+    const std::size_t m = labels.size();
+    std::vector<double> total = known ? known->table : std::vector<double>(m * std::size_t(k));
+    for (const Factor *factor : minus) factor->add_to(total.data(), -1);
+    for (const Factor *factor : plus) factor->add_to(total.data(), 1);
+    const auto itself = [](std::size_t r) { return r; };
+    Factor found(known ? known->lines : std::make_shared<const LineNumbers>(m, m, itself), std::move(total), k, labels);
+    found.is_sum = true;
+    return found;
+}
+
+void Factor::add_to(double *out, double sign) const {
+    lines->read([&](const auto &line) {
+        const double *from = table.data();
+        if (k == 2) {
+            for (std::size_t r = 0; r < line.size(); ++r) {
+                const double *own = from + 2 * std::size_t(line[r]);
+                out[2 * r] += sign * own[0];
+                out[2 * r + 1] += sign * own[1];
+            }
+            return;
+        }
+        for (std::size_t r = 0; r < line.size(); ++r, out += k) {
+            const double *own = from + std::size_t(line[r]) * std::size_t(k);
+            for (int c = 0; c < k; ++c) out[c] += sign * own[c];
+        }
+    });
 }
 
 Factor Factor::negated() const {
@@ -105,11 +138,41 @@ ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Facto
     }
 }
 
-Rivals::Rivals(const AnsweredRows &rows) {
+// Most rows are too far ahead, or behind, for any line of a factor: sorted, they need not be looked at.
+void Rivals::order_rows() {
+    std::vector<std::pair<double, std::int32_t>> found;
+    found.reserve(margin.size());
+    for (std::size_t r = 0; r < margin.size(); ++r) found.emplace_back(margin[r], std::int32_t(r));
+    if (is_sorted) std::sort(found.begin(), found.end());
+    else std::partition(found.begin(), found.end(), [](const auto &row) { return row.first < kTie; });
+    by_margin.reserve(found.size());
+    sorted_margin.reserve(found.size());
+    for (const auto &[ahead, r] : found) {
+        sorted_margin.push_back(ahead);
+        by_margin.push_back(r);
+    }
+}
+
+Rivals::Rivals(const AnsweredRows &rows, std::size_t n_changes) : is_sorted(n_changes >= 8) {
     const std::size_t m = std::size_t(rows.n_rows), k = std::size_t(rows.k);
     margin.reserve(m);
     gap.reserve(m * (k - 1));
+    const auto note_behind = [this](std::size_t r) {
+        if (margin.back() < kTie) behind.push_back(std::int32_t(r));
+    };
     who.reserve(m * (k - 1));
+    if (k == 2) {  // a single rival: nothing to sort
+        for (std::size_t r = 0; r < m; ++r) {
+            const double *value = rows.joint + r * 2;
+            const int label = rows.labels[r];
+            margin.push_back(value[label] - value[1 - label]);
+            who.push_back(1 - label);
+            note_behind(r);
+        }
+        gap = margin;
+        order_rows();
+        return;
+    }
     std::vector<std::pair<double, std::int32_t>> own;
     for (std::size_t r = 0; r < m; ++r) {
         const double *value = rows.joint + r * k;
@@ -119,7 +182,7 @@ Rivals::Rivals(const AnsweredRows &rows) {
             if (c != label) own.emplace_back(value[label] - value[c], c);
         std::sort(own.begin(), own.end());
         margin.push_back(own.empty() ? std::numeric_limits<double>::infinity() : own[0].first);
-        if (margin.back() < kTie) behind.push_back(std::int64_t(r));
+        note_behind(r);
         for (const auto &[ahead, c] : own) {
             gap.push_back(ahead);
             who.push_back(c);
@@ -137,40 +200,73 @@ bool one_line_says_all(const AnsweredRows &rows, const std::vector<const Factor 
     return rows.k == 2 && !rows.weights && factors.size() == 1 && factors[0]->one_label;
 }
 
-std::optional<double> behind_of_two(const Rivals &rivals, const Factor &factor) {
-    const Reach *reach = factor.reach.data();
-    const double *margin = rivals.margin.data();
+// How far the other class comes up in each line, side by side, in the least line and in the most.
+class Ups {
+  public:
+    explicit Ups(const Factor &factor) {
+        double *to = few_;
+        if (factor.reach.size() > std::size(few_)) {
+            many_.resize(factor.reach.size());
+            to = many_.data();
+        }
+        for (std::size_t q = 0; q < factor.reach.size(); ++q) {
+            to[q] = factor.reach[q].up;
+            least = std::min(least, to[q]);
+            most = std::max(most, to[q]);
+        }
+    }
+    const double *data() const { return many_.empty() ? few_ : many_.data(); }
+
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+
+  private:
+    double few_[0x100];
+    std::vector<double> many_;
+};
+
+// Of the rows from one place to another, in the order of their margins: how many are wrong, and how many so close to a
+// tie that they must be looked at in full.
+struct Looked {
     std::int64_t wrong = 0, close = 0;
+};
+Looked look(const Rivals &rivals, const Factor &factor, const Ups &ups, std::size_t from, std::size_t to) {
+    const double *up = ups.data(), *margin = rivals.sorted_margin.data();
+    const std::int32_t *row = rivals.by_margin.data();
+    std::int64_t wrong = 0, right = 0;
     factor.lines->read([&](const auto &lines) {
         const auto *line = lines.data();
-        for (const std::int64_t r : rivals.behind) {
-            const double ahead = margin[r] - reach[line[r]].up;
+        for (std::size_t q = from; q < to; ++q) {
+            const double ahead = margin[q] - up[line[row[q]]];
             wrong += ahead < -slack;
-            close += !(std::fabs(ahead) > slack);
+            right += ahead > slack;
         }
     });
-    if (close > 0) return std::nullopt;
-    return double(wrong);
+    return {wrong, std::int64_t(to - from) - wrong - right};
 }
 
-std::optional<double> rest_of_two(const AnsweredRows &rows, const Rivals &rivals, const Factor &factor, double wrong,
-                                  double enough) {
-    constexpr std::int64_t some = 1024;
-    const Reach *reach = factor.reach.data();
-    const double *margin = rivals.margin.data();
-    for (std::int64_t from = 0; from < rows.n_rows && !(wrong > enough); from += some) {
-        const std::int64_t to = std::min(rows.n_rows, from + some);
-        std::int64_t fallen = 0, close = 0;
-        factor.lines->read([&](const auto &lines) {
-            const auto *line = lines.data();
-            for (std::int64_t r = from; r < to; ++r) {
-                const double ahead = margin[r] - reach[line[r]].up;
-                fallen += (ahead < -slack) & !(margin[r] < kTie);
-                close += !(std::fabs(ahead) > slack);
-            }
-        });
-        if (close > 0) return std::nullopt;
-        wrong += double(fallen);
+std::optional<double> behind_of_two(const Rivals &rivals, const Factor &factor) {
+    const Ups ups(factor);
+    const auto &margin = rivals.sorted_margin;
+    const std::size_t n_behind = rivals.behind.size();
+    const auto end = margin.begin() + std::ptrdiff_t(rivals.is_sorted ? n_behind : 0);
+    const auto from = std::lower_bound(margin.begin(), end, ups.least - slack) - margin.begin();  // surely wrong before
+    const Looked found = look(rivals, factor, ups, std::size_t(from), n_behind);
+    if (found.close > 0) return std::nullopt;
+    return double(from + found.wrong);
+}
+
+std::optional<double> rest_of_two(const Rivals &rivals, const Factor &factor, double wrong, double enough) {
+    constexpr std::size_t some = 1024;
+    const Ups ups(factor);
+    const auto &margin = rivals.sorted_margin;
+    const std::size_t n_behind = rivals.behind.size();
+    const auto first = margin.begin() + std::ptrdiff_t(n_behind);
+    const auto last = rivals.is_sorted ? std::upper_bound(first, margin.end(), ups.most + slack) : margin.end();
+    const auto end = std::size_t(last - margin.begin());  // surely right from there on
+    for (std::size_t from = n_behind; from < end && !(wrong > enough); from += some) {
+        const Looked found = look(rivals, factor, ups, from, std::min(end, from + some));
+        if (found.close > 0) return std::nullopt;
+        wrong += double(found.wrong);
     }
     return wrong;
 }
@@ -229,7 +325,7 @@ double count_behind(const AnsweredRows &rows, const Rivals &rivals, const std::v
         if (const auto found = behind_of_two(rivals, *factors[0])) return *found;
     RowByRow each(rows, rivals, factors);
     double wrong = 0;
-    for (const std::int64_t r : rivals.behind) wrong += each.weight_if_wrong(r);
+    for (const std::int32_t r : rivals.behind) wrong += each.weight_if_wrong(r);
     return wrong;
 }
 
@@ -237,7 +333,7 @@ double count_rest(const AnsweredRows &rows, const Rivals &rivals, const std::vec
                   double behind, double enough) {
     if (is_beyond(behind, enough)) return behind;
     if (one_line_says_all(rows, factors))
-        if (const auto found = rest_of_two(rows, rivals, *factors[0], behind, enough)) return *found;
+        if (const auto found = rest_of_two(rivals, *factors[0], behind, enough)) return *found;
     RowByRow each(rows, rivals, factors);
     for (std::int64_t r = 0; r < rows.n_rows; ++r)
         if (!(rivals.margin[std::size_t(r)] < kTie)) behind += each.weight_if_wrong(r);

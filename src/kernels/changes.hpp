@@ -63,11 +63,18 @@ struct Factor {
     std::vector<Reach> reach;                  // of every line, for rows with their labels
     int k = 1;
     bool one_label = true;  // the rows with a line are all of one class
+    bool is_sum = false;    // every row has a line of its own, in order
 
     // label_of: of the rows with each line; none, or several of them, are -1 and -2. All numbers were checked.
     Factor(std::shared_ptr<const LineNumbers> lines, std::vector<double> table, int k,
            const std::vector<int> &label_of);
+    // Some factors added up, and others taken away: a line for each row. `known` is such a sum, to go on from, or null.
+    // All have as many rows as there are labels, and k classes.
+    static Factor sum(const Factor *known, const std::vector<const Factor *> &plus,
+                      const std::vector<const Factor *> &minus, const std::vector<int> &labels, int k);
     Factor negated() const;
+    // out (rows, classes) += sign * the factor
+    void add_to(double *out, double sign) const;
 
     const double *line_of(std::int64_t r) const { return table.data() + (*lines)[std::size_t(r)] * std::size_t(k); }
 
@@ -93,11 +100,18 @@ constexpr double kTie = 1e-9;
 
 // How far the own class of every row is ahead of each of the others, the closest (or the furthest ahead) first.
 struct Rivals {
-    std::vector<double> margin;        // over the first of them
-    std::vector<std::int64_t> behind;  // rows whose own class is behind, or nearly
-    std::vector<double> gap;           // (rows, classes - 1), ascending; negative where the own class is behind
-    std::vector<std::int32_t> who;     // which class that is
-    explicit Rivals(const AnsweredRows &rows);
+    std::vector<double> margin;           // over the first of them
+    std::vector<std::int32_t> behind;     // rows whose own class is behind, or nearly
+    std::vector<double> gap;              // (rows, classes - 1), ascending; negative where the own class is behind
+    std::vector<std::int32_t> who;        // which class that is
+    std::vector<std::int32_t> by_margin;  // of two classes: rows, those behind first, or where these are sorted
+    std::vector<double> sorted_margin;    // by their margins; and these
+    const bool is_sorted;
+    // Rows are sorted where many changes will be looked at.
+    Rivals(const AnsweredRows &rows, std::size_t n_changes);
+
+  private:
+    void order_rows();
 };
 
 // The weight of the rows that would be answered wrongly: what `score_change` says without probabilities. Most rows are

@@ -8,7 +8,6 @@ namespace tanager::scoring {
 
 namespace {
 
-constexpr int kManyColumns = 100;
 constexpr std::int64_t kNoRow = -1;
 constexpr std::size_t kFewPlaces = 1000;  // beside eight for every row: so many are looked up in an array
 
@@ -34,6 +33,7 @@ std::size_t number(std::vector<Number> &place, std::size_t size) {
 LeftOutFactors::LeftOutFactors(const ScoringPlan &like, const Codes &codes, const LeftOut &left_out,
                                const double *log_prior, double least_log)
     : like_(like), codes_(codes), left_out_(left_out), log_prior_(log_prior), least_log_(least_log) {
+    labels_.reserve(std::size_t(codes.n_rows));
     for (std::int64_t r = 0; r < codes.n_rows; ++r) labels_.push_back(left_out.class_of(r, like.store.k));
 }
 
@@ -86,14 +86,14 @@ std::optional<AlikeRows> LeftOutFactors::in_bytes(const std::vector<int> &column
     AlikeRows alike;
     alike.first.assign(size, kNoRow);
     for (std::size_t r = 0; r < m; ++r) alike.first[line[r]] = std::int64_t(r);
+    alike.labels.reserve(size);
     for (const std::int64_t r : alike.first) alike.labels.push_back(r == kNoRow ? -1 : labels_[std::size_t(r)]);
     alike.lines = std::make_shared<const LineNumbers>(std::move(line));
     return alike;
 }
 
 AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) {
-    if (like_.store.n > kManyColumns)
-        if (std::optional<AlikeRows> found = in_bytes(columns)) return *found;
+    if (std::optional<AlikeRows> found = in_bytes(columns)) return std::move(*found);
     const std::size_t m = labels_.size();
     std::vector<std::int32_t> lines(m);
     AlikeRows alike;
@@ -124,11 +124,11 @@ AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) {
     return alike;
 }
 
-// A single family, among so many columns that a plan for all of them would take longer than the rows.
-bool LeftOutFactors::is_one_of_many(const SmallProduct &product) const {
+// A single family needs no plan for all columns, which would take longer than the rows.
+bool LeftOutFactors::is_family(const SmallProduct &product) const {
     const auto applies_to_all = [](const std::vector<int> &classes) { return classes.empty(); };
-    return like_.store.n > kManyColumns && !like_.estimate.learned && product.child.size() == 1 &&
-           product.parents[0].size() <= 1 && product.weight[0] == 1 && product.joined.empty() &&
+    return !like_.estimate.learned && product.child.size() == 1 && product.parents[0].size() <= 1 &&
+           product.weight[0] == 1 && product.joined.empty() &&
            std::all_of(product.only.begin(), product.only.end(), applies_to_all);
 }
 
@@ -178,8 +178,8 @@ void LeftOutFactors::divide(std::vector<double> &table, const AlikeRows &rows,
     const int k = like_.store.k;
     double *line = table.data();
     for (const std::int64_t r : rows.first) {
-        for (const Factor *factor : r == kNoRow ? std::vector<const Factor *>{} : over) {
-            const double *less = factor->line_of(r);
+        for (std::size_t q = 0; r != kNoRow && q < over.size(); ++q) {
+            const double *less = over[q]->line_of(r);
             for (int c = 0; c < k; ++c) line[c] -= less[c];
         }
         line += k;
@@ -188,7 +188,7 @@ void LeftOutFactors::divide(std::vector<double> &table, const AlikeRows &rows,
 
 std::shared_ptr<Factor> LeftOutFactors::make(const SmallProduct &product, const std::vector<const Factor *> &over) {
     const AlikeRows &rows = alike(product);
-    std::vector<double> table = is_one_of_many(product) ? family_table(product, rows) : product_table(product, rows);
+    std::vector<double> table = is_family(product) ? family_table(product, rows) : product_table(product, rows);
     divide(table, rows, over);
     return std::make_shared<Factor>(rows.lines, std::move(table), like_.store.k, rows.labels);
 }
@@ -288,7 +288,7 @@ LeftOutFactors::BlockLines LeftOutFactors::block_lines(const std::vector<int> &b
         };
         if (const std::byte *codes = column_of_bytes(rest[0])) number_all(codes);
         else number_all(cells(rest[0]).data());
-        count_lines(shared_.size * times, out);
+        count_lines(out.line, shared_.size * times, out);
         return out;
     }
     Numbered values = shared_;
@@ -296,17 +296,18 @@ LeftOutFactors::BlockLines LeftOutFactors::block_lines(const std::vector<int> &b
     if (!few(values.size)) values.size = number(values.value, values.size);
     for (std::size_t r = 0; r < m; ++r)
         out.line[r] = std::int32_t(std::uint32_t(values.value[r]) * k + std::uint32_t(labels_[r]));
-    count_lines(values.size * k, out);
+    count_lines(out.line, values.size * k, out);
     return out;
 }
 
-void LeftOutFactors::count_lines(std::size_t n_lines, BlockLines &out) const {
+template <class Number>
+void LeftOutFactors::count_lines(const std::vector<Number> &line, std::size_t n_lines, BlockLines &out) const {
     const std::size_t m = labels_.size();
     // Counted in four places in turn: rows with the same line do not wait for each other's store.
     std::vector<std::uint32_t> count(4 * n_lines);
     out.some.assign(n_lines, -1);
     for (std::size_t r = 0; r < m; ++r) {
-        const auto at = std::size_t(out.line[r]);
+        const auto at = std::size_t(line[r]);
         ++count[r % 4 * n_lines + at];
         out.some[at] = std::int32_t(r);
     }
@@ -316,26 +317,57 @@ void LeftOutFactors::count_lines(std::size_t n_lines, BlockLines &out) const {
     out.count = std::move(count);
 }
 
+// Where combinations and classes fit into a byte, lines are made many rows at a time, and all of them are kept: few
+// have no rows. Most blocks of a search are such.
+std::optional<std::vector<std::uint8_t>> LeftOutFactors::block_bytes(const std::vector<int> &block) {
+    std::size_t size = std::size_t(like_.store.k);
+    for (const int i : block) {
+        size *= std::min(std::size_t(like_.store.n_values[std::size_t(i)]), std::size_t{0x101});
+        if (size > 0x100 || !column_of_bytes(i)) return std::nullopt;
+    }
+    if (byte_labels_.empty()) byte_labels_.assign(labels_.begin(), labels_.end());
+    const std::size_t m = labels_.size();
+    std::vector<std::uint8_t> line(m, 0);
+    const auto fold = [&line, m](const std::uint8_t *code, std::uint8_t times) {
+        for (std::size_t r = 0; r < m; ++r) line[r] = std::uint8_t(line[r] * times + code[r]);
+    };
+    for (const int i : block)
+        fold(reinterpret_cast<const std::uint8_t *>(column_of_bytes(i)),
+             std::uint8_t(like_.store.n_values[std::size_t(i)]));
+    fold(byte_labels_.data(), std::uint8_t(like_.store.k));
+    return line;
+}
+
 std::shared_ptr<Factor> LeftOutFactors::make_block(const std::vector<int> &block,
                                                    const std::vector<const Factor *> &over) {
     const auto k = std::size_t(like_.store.k);
     double combinations = 1;
     for (const int i : block) combinations *= like_.store.n_values[std::size_t(i)];
-    BlockLines lines = block_lines(block);
+    BlockLines lines;
+    std::optional<std::vector<std::uint8_t>> bytes = block_bytes(block);
+    if (bytes) count_lines(*bytes, std::size_t(combinations) * k, lines);
+    else lines = block_lines(block);
     if (class_counts_.empty()) {
         class_counts_.resize(k);
         for (const int y : labels_) ++class_counts_[std::size_t(y)];
     }
     const double cell = like_.estimate.cell(combinations, double(k)), total = cell * combinations;
     std::vector<double> table;
-    std::vector<std::int32_t> number_of(lines.count.size(), -1);  // without lines that have no rows
+    std::vector<std::int32_t> number_of(bytes ? 0 : lines.count.size(), -1);  // without lines that have no rows
     std::vector<int> labels;
+    table.reserve(lines.count.size() * k);
+    labels.reserve(lines.count.size());
     for (std::size_t q = 0; q < lines.count.size(); ++q) {
-        if (lines.count[q] == 0) continue;
-        number_of[q] = std::int32_t(labels.size());
-        const std::size_t own = q % k;
+        const std::size_t own = q % k, from = table.size();
+        if (lines.count[q] == 0) {
+            if (bytes) {
+                labels.push_back(-1);
+                table.resize(from + k);
+            }
+            continue;
+        }
+        if (!bytes) number_of[q] = std::int32_t(labels.size());
         labels.push_back(int(own));
-        const std::size_t from = table.size();
         table.resize(from + k);
         double *out = &table[from];
         const double *log_prior = log_prior_ + std::size_t(lines.some[q]) * k;
@@ -349,6 +381,9 @@ std::shared_ptr<Factor> LeftOutFactors::make_block(const std::vector<int> &block
             for (std::size_t c = 0; c < k; ++c) out[c] -= minus[c];
         }
     }
+    if (bytes)
+        return std::make_shared<Factor>(std::make_shared<const LineNumbers>(std::move(*bytes)), std::move(table),
+                                        int(k), labels);
     const auto number = [&](std::size_t r) { return number_of[std::size_t(lines.line[r])]; };
     return std::make_shared<Factor>(std::make_shared<const LineNumbers>(lines.line.size(), labels.size(), number),
                                     std::move(table), int(k), labels);

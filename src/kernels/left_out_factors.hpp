@@ -48,11 +48,13 @@ class LeftOutFactors {
     void fold_in(int column, Numbered &values);
     bool few(std::uint64_t n_values) const;
     BlockLines block_lines(const std::vector<int> &block);
-    void count_lines(std::size_t n_lines, BlockLines &out) const;
+    std::optional<std::vector<std::uint8_t>> block_bytes(const std::vector<int> &block);
+    template <class Number>
+    void count_lines(const std::vector<Number> &line, std::size_t n_lines, BlockLines &out) const;
     const std::byte *column_of_bytes(int column) const;
     const AlikeRows &alike(const SmallProduct &product);
     std::vector<double> product_table(const SmallProduct &product, const AlikeRows &rows) const;
-    bool is_one_of_many(const SmallProduct &product) const;
+    bool is_family(const SmallProduct &product) const;
     std::vector<double> family_table(const SmallProduct &product, const AlikeRows &rows);
     void divide(std::vector<double> &table, const AlikeRows &rows, const std::vector<const Factor *> &over) const;
     AlikeRows sort_out(const std::vector<int> &columns);
@@ -65,6 +67,7 @@ class LeftOutFactors {
     const double *log_prior_;
     double least_log_;
     std::vector<int> labels_;
+    std::vector<std::uint8_t> byte_labels_;  // the same, where classes fit into a byte
     std::map<std::vector<int>, AlikeRows> known_;
     std::map<int, std::vector<std::uint32_t>> cells_;  // codes of a column; missing comes last
     std::unique_ptr<ScoringPlan> families_;            // of single families, among many columns

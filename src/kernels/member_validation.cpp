@@ -37,14 +37,28 @@ void MemberValidation::row(const int *slot, int y, bool leave_out, double left_o
     if (out_ && (limit_ < 0 || t_.progress.used < limit_)) write_answer(out_);
 }
 
-// The joints of all members in one pass over the pairs, where that can be done: each pair is read once and serves both
-// of its attributes.
+// The joints of all members in one pass over the pairs, or triples, where that can be done: each is read once and
+// serves all of its attributes.
 bool MemberValidation::read_all_members(const int *slot, bool leave_out, double left_out) {
+    if (t_.sweep) return sweep_all_members(slot, leave_out, left_out);
     if (!plan_.fast) return false;
     if (leave_out) work_.sub[y_] = left_out;
     const bool done = pairwise_members(plan_, slot, leave_out, leave_out ? left_out : 0, work_, t_.members.data());
     work_.sub[y_] = 0;
     return done;
+}
+
+bool MemberValidation::sweep_all_members(const int *slot, bool leave_out, double left_out) {
+    const auto is_zero = [](double x) { return x == 0; };
+    t_.sweep->read(slot, leave_out ? y_ : -1, leave_out ? left_out : 0);
+    for (int q = 0; q < n_members_; ++q) {
+        double *value = &t_.members[std::size_t(q) * k_];
+        if (!t_.sweep->member(q, value, t_.value_power.data()))
+            std::fill_n(value, k_, std::numeric_limits<double>::quiet_NaN());
+        else if (!std::all_of(t_.value_power.begin(), t_.value_power.end(), is_zero))
+            return false;  // as a rule all are
+    }
+    return true;
 }
 
 // Member q alone, then together with those before it.

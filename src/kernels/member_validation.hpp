@@ -68,6 +68,7 @@ class MemberValidation {
     const double *chances_ = nullptr;  // of the classes after the last step, in proportion
 
     bool read_all_members(const int *slot, bool leave_out, double left_out);
+    bool sweep_all_members(const int *slot, bool leave_out, double left_out);
     void add_member(int q, bool read_already);
     void add_prefix();
     void add_answer(Line line, int place, const double *chances);

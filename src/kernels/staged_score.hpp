@@ -1,12 +1,14 @@
 // The answer of one row of a staged plan, all its steps at once.
 #pragma once
 #include "count_reader.hpp"
+#include "triple_sweep.hpp"
 
 namespace tanager::scoring {
 
 // The memory of one thread.
 struct StagedScratch {
     CountReader reader;
+    std::unique_ptr<TripleSweep> sweep;  // where all pairs of attributes are members
     Progress progress;
     std::vector<double> total, power, value, value_power;
     std::vector<double> naive, answer, members;  // for validation: answers, and the joints of all members

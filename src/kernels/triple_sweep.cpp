@@ -1,5 +1,6 @@
 #include "triple_sweep.hpp"
 
+#include <bit>
 #include <numeric>
 
 #include "lanes.hpp"
@@ -16,12 +17,16 @@ double power_of(double x, int n) {
     return out;
 }
 
+// ilogb and 2^n of plain numbers, without a call; of zero it is -1023, and beyond 1023 of what is not finite.
+int exponent_of(double x) { return int(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7FF) - 1023; }
+double power_of_two(int n) { return std::bit_cast<double>(std::uint64_t(n + 1023) << 52); }
+
 }  // namespace
 
 bool TripleSweep::suits(const ScoringPlan &p) {
     const Store &s = p.store;
     const auto n = std::size_t(s.n);
-    if (!p.sum_of_products || p.staging || n < 3 || !p.shared_totals || !p.estimate.constant()) return false;
+    if (!p.sum_of_products || n < 3 || !p.shared_totals || !p.estimate.constant()) return false;
     if (p.members.size() != n * (n - 1) / 2 || !s.pairs || s.triples.size() != n - 2) return false;
     for (std::size_t q = 0; q < s.triples.size(); ++q)
         if (s.triples[q].anchor != int(q) || s.triples[q].first != int(q) + 1) return false;
@@ -30,7 +35,7 @@ bool TripleSweep::suits(const ScoringPlan &p) {
 }
 
 std::shared_ptr<TripleSweep> triple_sweep(const ScoringPlan &p) {
-    return TripleSweep::suits(p) ? std::make_shared<TripleSweep>(p) : nullptr;
+    return !p.staging && TripleSweep::suits(p) ? std::make_shared<TripleSweep>(p) : nullptr;
 }
 
 TripleSweep::TripleSweep(const ScoringPlan &plan)
@@ -38,6 +43,7 @@ TripleSweep::TripleSweep(const ScoringPlan &plan)
       n_safe_(plan.totals.size()), n_safe_before_(plan.totals.size()), known_(1024), sub_(width_),
       product_(plan.members.size() * width_), power_(product_.size()), step_(n_), value_(width_), value_power_(width_) {
     here_.reserve(n_);
+    place_.resize(n_);
     const auto [least, most] = std::minmax_element(plan.totals.begin(), plan.totals.end());
     most_total_ = *most;
     calm_totals_ = std::max(1, 300 / (2 + std::ilogb(*most / *least)));
@@ -59,6 +65,7 @@ void TripleSweep::start(const int *slot, int y, double left_out) {
     std::fill(n_safe_.begin(), n_safe_.end(), 0);
     for (int i = 0; i < n_; ++i) {
         if (slot[i] == s.missing_slot(i)) continue;
+        place_[i] = int(here_.size());
         here_.push_back(i);
         if (!plan_.ever_missing[i]) ++n_safe_[plan_.total_of[i]];
     }
@@ -70,13 +77,14 @@ void TripleSweep::start(const int *slot, int y, double left_out) {
     std::fill_n(product_.begin(), used, 1.0);
     std::fill_n(power_.begin(), used, 0.0);
     // A numerator is at least the smallest pseudo-count, and at most that of all rows and the largest.
-    const double unit = plan_.estimate.unit, rows = std::accumulate(s.classes, s.classes + k_, 0.0);
+    const double unit = plan_.estimate.unit;
+    rows_ = at_least_zero(std::accumulate(s.classes, s.classes + k_, 0.0) - left_out_);
     double least = 1, most = 1;
     for (double cell : plan_.cells) {
         least = std::min(least, unit * cell);
         most = std::max(most, unit * cell);
     }
-    const int bits = std::max({1, std::ilogb(at_least_zero(rows) + most) + 1, 1 - std::ilogb(least)});
+    const int bits = std::max({1, std::ilogb(rows_ + left_out_ + most) + 1, 1 - std::ilogb(least)});
     // A product may take so many factors in each of three roles between two looks at its exponent.
     calm_ = std::max(1, 200 / bits);
 }
@@ -86,9 +94,9 @@ void TripleSweep::steady_all() {
     steady(product_.data(), power_.data(), int(used));
 }
 
-double TripleSweep::add(const int *slot, int y, double left_out, double *m, double *e) {
+void TripleSweep::read(const int *slot, int y, double left_out) {
     start(slot, y, left_out);
-    if (size_ < 2) return 0;
+    if (size_ < 2) return;
     if (width_ == 2) multiply_numerators<2>();
     else multiply_numerators<4>();
     steady_all();
@@ -99,11 +107,23 @@ double TripleSweep::add(const int *slot, int y, double left_out, double *m, doub
         if (++since % calm_ == 0) steady_all();
     }
     if (since % calm_ != 0) steady_all();
+}
+
+bool TripleSweep::member(int q, double *m, double *e) {
+    const Member &member = plan_.members[std::size_t(q)];
+    const auto [first, second] = std::minmax(member.attributes[0], member.attributes[1]);
+    for (const int i : {first, second})
+        if (slot_[i] == plan_.store.missing_slot(i)) return false;
+    return member_value(place_[first], place_[second], member, m, e);
+}
+
+double TripleSweep::add(const int *slot, int y, double left_out, double *m, double *e) {
+    read(slot, y, left_out);
     double qualified = 0;
     for (int a = 0; a < size_; ++a)
         for (int b = a + 1; b < size_; ++b) {
             const Member &member = plan_.members[member_of_[std::size_t(here_[a]) * n_ + here_[b]]];
-            if (!member_value(a, b, member)) continue;
+            if (!member_value(a, b, member, value_.data(), value_power_.data())) continue;
             qualified += member.weight;
             add_scaled(value_.data(), value_power_.data(), k_, m, e);
         }
@@ -220,26 +240,28 @@ TripleSweep::Scaled TripleSweep::denominator(double seen) {
     return known_[whole];
 }
 
-// The joint of a member times its weight into value_ and value_power_; false where it is not eligible.
-bool TripleSweep::member_value(int a, int b, const Member &member) {
+// The joint of a member times its weight into m and e; false where it is not eligible.
+bool TripleSweep::member_value(int a, int b, const Member &member, double *m, double *e) {
     const double *count = member_counts(plan_, member, slot_, left_out_), unit = plan_.estimate.unit;
     if (!count) return false;
-    const double scale = member.weight / (present_weight(plan_.store, member, left_out_) + unit * member.total);
+    const int i = here_[a], j = here_[b];
+    const bool complete = !plan_.ever_missing[i] && !plan_.ever_missing[j];
+    const double present = complete ? rows_ : present_weight(plan_.store, member, left_out_);
+    const double scale = member.weight / (present + unit * member.total);
     const double *own = product(a, b), *power = &power_[pair(a, b) * width_];
     for (int c = 0; c < k_; ++c) {
         const double seen = at_least_zero(count[c] - sub_[c]);
         const Scaled below = denominator(seen);
-        double x = own[c] * (seen + unit * member.cell) * scale / below.m, e = power[c] - below.e;
-        for (int i : member.attributes)  // which are no children
-            if (!plan_.ever_missing[i]) x *= seen + unit * plan_.totals[plan_.total_of[i]];
+        double x = own[c] * (seen + unit * member.cell) * scale / below.m, bits = power[c] - below.e;
+        for (const int own_child : {i, j})  // which are no children
+            if (!plan_.ever_missing[own_child]) x *= seen + unit * plan_.totals[plan_.total_of[own_child]];
         // Almost all are plain numbers, which are added up as they are.
-        const double bits = x > 0 ? e + std::ilogb(x) : 0;
-        if (bits > -900 && bits < 900) {
-            x = std::ldexp(x, int(e));
-            e = 0;
+        if (std::fabs(bits) < 1000 && std::fabs(bits + exponent_of(x)) < 900) {
+            x *= power_of_two(int(bits));
+            bits = 0;
         }
-        value_[c] = x;
-        value_power_[c] = e;
+        m[c] = x;
+        e[c] = bits;
     }
     return true;
 }

@@ -8,14 +8,18 @@ namespace tanager::scoring {
 
 class TripleSweep {
   public:
-    // Whether a plan can be read in this way: all pairs are members, all triples were counted, and pseudo-counts are
-    // the same for all parents and positive.
+    // Whether a plan, staged or not, can be read in this way: all pairs are members, all triples were counted, and
+    // pseudo-counts are the same for all parents and positive.
     static bool suits(const ScoringPlan &p);
 
     explicit TripleSweep(const ScoringPlan &plan);
     // Adds the joint of every eligible member to m * 2^e, one number per class, and returns their weight. The row is
     // left out of the counts of class y with this weight; y < 0: it is not.
     double add(const int *slot, int y, double left_out, double *m, double *e);
+    // The same in two steps: all triples of a row, and then any of the members, whose joint times its weight goes into
+    // m and e. False where it is not eligible.
+    void read(const int *slot, int y, double left_out);
+    bool member(int q, double *m, double *e);
 
   private:
     struct Scaled {  // m * 2^e
@@ -29,8 +33,9 @@ class TripleSweep {
     // of the row in hand
     const int *slot_ = nullptr;
     int size_ = 0, calm_ = 1;
-    double left_out_ = 0;
+    double left_out_ = 0, rows_ = 0;
     bool leave_out_ = false;
+    std::vector<int> place_;          // of an attribute in here_
     std::vector<int> here_;           // the attributes present, in order
     std::vector<int> n_safe_;         // of those that never were missing: how many have each total
     std::vector<int> n_safe_before_;  // of the row before, with the unit that it was read with
@@ -40,7 +45,7 @@ class TripleSweep {
     std::vector<double> product_;  // of the numerators of each pair of attributes present, as mantissas
     std::vector<double> power_;    // and powers of two
     std::vector<std::int64_t> step_;
-    std::vector<double> value_, value_power_;
+    std::vector<double> value_, value_power_;  // of a member, one number per class
 
     double *product(int a, int b) { return &product_[pair(a, b) * width_]; }
     std::size_t pair(int a, int b) const {  // of places in here_, a < b
@@ -56,7 +61,7 @@ class TripleSweep {
     const double *cells(int a, int b, int child, int child_slot) const;
     Scaled work_out_denominator(double seen) const;
     Scaled denominator(double seen);
-    bool member_value(int a, int b, const Member &member);
+    bool member_value(int a, int b, const Member &member, double *m, double *e);
 };
 
 }  // namespace tanager::scoring

@@ -244,7 +244,8 @@ std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double
     const std::int64_t n_rows = rows.n_rows();
     const std::size_t size = 6 * (plan.members.size() + 1), n_threads = std::clamp(n_jobs, 1, most_threads);
     const auto began = Clock::now();
-    const bool in_blocks = MemberRows::pays(plan) && (!plan.fast || n_rows - begin >= few_rows);
+    const bool short_cut = plan.fast || TripleSweep::suits(plan);
+    const bool in_blocks = MemberRows::pays(plan) && (!short_cut || n_rows - begin >= few_rows);
     std::vector<std::vector<double>> sums(n_threads);
     std::vector<std::unique_ptr<Scratch>> work(n_threads);
     std::vector<std::unique_ptr<BlockValidation>> blocks(n_threads);

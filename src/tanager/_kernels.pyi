@@ -396,6 +396,8 @@ class ScoringPlan:
         """Posteriors (or logs of the joint); with labels, each row is left out of the counts."""
     def one(self, codes: _Codes, log_joint: bool = False) -> list[float]:
         """The posterior of a single row, or logs of the joint."""
+    def one_changed(self, codes: _Codes, plus: Sequence[ScoringPlan], minus: Sequence[ScoringPlan]) -> list[float]:
+        """The posterior of a single row whose log joint gains those of some plans, and loses those of others."""
     def parts(self, codes: _Codes, out: _Floats) -> None:
         """For every row P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
     def term(
@@ -563,6 +565,24 @@ def factors(
     A product is (child, parents, weight, only, joined), as for `product`. Each is divided by P(y) of every row,
     whose logs are given, and by the factors in `over`. Logs of a joint are no less than `least_log`.
     """
+
+def arc_factors(
+    plan: ScoringPlan,
+    arcs: Sequence[tuple[int, int]],
+    alone: Sequence[Factor],
+    codes: _Codes,
+    labels: _Codes,
+    weights: _Floats | None,
+    log_prior: _Floats,
+    least_log: float,
+    unit: float = 1.0,
+) -> list[Factor]:
+    """As `factors` for pairs (parent, child): P(child | y, parent) over P(child | y), which is in `alone`."""
+
+def sum_of_factors(
+    known: Factor | None, plus: Sequence[Factor], minus: Sequence[Factor], labels: _Codes, n_classes: int
+) -> Factor:
+    """Some factors added up, and others taken away, from a sum that is known on; a line for every row."""
 
 def block_factors(
     plan: ScoringPlan,

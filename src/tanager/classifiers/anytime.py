@@ -79,6 +79,7 @@ class AnytimeA2DE(AnytimeClassifier):
     """
 
     order = 3
+    refresh_ratio = 1.5  # members are many, and their order changes little: see experiments/refresh_ratios
 
     def members_of(self, n: int) -> tuple[ParentSet, ...]:
         """Super-parents of every member, as they come in the table."""

@@ -103,6 +103,7 @@ class BestOf(Delegating):
 
     saves_structure = True
     refresh_ratio = 2.0  # candidates are judged by all rows
+    outlives_new_values = True
     form_is_all = False
 
     _members = cast("tuple[tuple[int, float], ...]", ())  # of a pool: places of candidates, and weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,6 +48,7 @@ class Joining(CountsClassifier):
     max_joined: int | None = None
 
     saves_structure = True
+    outlives_new_values = True
 
     def check_options(self) -> None:
         super().check_options()
@@ -201,11 +201,13 @@ class _Moves:
         assert rows is not None  # LeftOut has refused that
         self._left_out, self._counts, self._rows = left_out, counts, rows.block
         self._most = counts.n_features if max_joined is None else max_joined
-        self._sizes = (counts.schema.n_values + 1).tolist()
+        sizes = (counts.schema.n_values + 1).tolist()
+        self._n_cells: dict[JoinedColumns, int] = {(i,): size for i, size in enumerate(sizes)}  # of blocks
         self._blocks: dict[JoinedColumns, Factor] = {}
         self._without: dict[JoinedColumns, Factor] = {}
         self._joined: dict[JoinedColumns, dict[JoinedColumns, Factor | None]] = {}  # None: too many combinations
         self._nbytes = 0
+        self._n_classes = counts.n_classes
         whole = left_out.counts_blocks()
         self._whole = frozenset[int]() if whole is None else frozenset(np.flatnonzero(whole).tolist())
         self._all_whole = len(self._whole) == counts.n_features
@@ -244,7 +246,7 @@ class _Moves:
     ) -> None:
         """Work out what is new: from the counts, or from the rows."""
         joined = [_union(*pair) for pair in pairs]
-        fitting = [q for q, block in enumerate(joined) if self._fits(block)]
+        fitting = [q for q, block in enumerate(joined) if self._fits(block, *pairs[q])]
         divided = [[block for block in pairs[q] if block in there] for q in fitting]
         single = sorted({*alone, *chain.from_iterable(divided)} - self._blocks.keys())
         wide = self._wide_counts({*single, *(joined[q] for q in fitting)})
@@ -257,17 +259,17 @@ class _Moves:
             self._joined[block][other] = made.get(q)
         self._nbytes += sum(factor.nbytes for factor in made.values())
 
-    def _fits(self, block: JoinedColumns) -> bool:
-        """Whether joined columns are few enough, and have not too many combinations of values."""
-        cells = math.prod([self._sizes[i] for i in block]) * self._counts.n_classes
-        return len(block) <= self._most and cells <= MOST_CELLS
+    def _fits(self, block: JoinedColumns, one: JoinedColumns, other: JoinedColumns) -> bool:
+        """Whether two blocks, joined, have few enough columns, and not too many combinations of values."""
+        cells = self._n_cells[block] = self._n_cells[one] * self._n_cells[other]
+        return len(block) <= self._most and cells * self._n_classes <= MOST_CELLS
 
     def _factors(
         self, blocks: Sequence[JoinedColumns], over: Sequence[Change], wide: JointCounts | None
     ) -> list[Factor]:
         """P(block | y), over other factors; joined columns from the rows where that can be, or from the wide counts."""
         found: dict[int, Factor] = {}
-        from_rows = [q for q, block in enumerate(blocks) if self._from_rows(block)]
+        from_rows = [q for q, block in enumerate(blocks) if len(block) > 1 and self._from_rows(block)]
         made = self._left_out.block_factors(
             [blocks[q] for q in from_rows], [over[q] for q in from_rows] if over else ()
         )
@@ -359,8 +361,8 @@ class _Promising:
         return self._near[block]
 
 
-def _union(*blocks: JoinedColumns) -> JoinedColumns:
-    return tuple(sorted(chain(*blocks)))
+def _union(one: JoinedColumns, other: JoinedColumns) -> JoinedColumns:
+    return one + other if one[-1] < other[0] else tuple(sorted(one + other))
 
 
 def _name(block: JoinedColumns, names: Sequence[str]) -> str:

@@ -64,6 +64,8 @@ class SuperParentTAN(CountsClassifier):
     criterion: str = "accuracy"
     min_gain: float = 0.0
 
+    outlives_new_values = True
+
     parents_ = property(parents_of)
     network_ = property(network_of)
     blanket_ = property(blanket_of)
@@ -84,6 +86,7 @@ class SuperParentTAN(CountsClassifier):
         promising = _promising(counts, self.search)
         while options := _possible(parents, promising):
             if self.search == "super_parent":
+                arcs.prepare([(s, c) for s, children in options for c in children])
                 options = [options[best_change(left_out, [arcs.together(*option) for option in options])[0]]]
             tried = [(s, c) for s, children in options for c in children]
             arcs.prepare(tried)
@@ -104,27 +107,23 @@ class _Arcs(dict[tuple[int, int], Factor]):
         super().__init__()
         self._left_out = left_out
         self._alone = left_out.factors([ProductOfSums((c,), ((),), (1.0,)) for c in range(n)])  # P(x_c | y)
-        self._sums: dict[int, tuple[set[int], np.ndarray]] = {}  # children, and what their arcs add up to
+        self._sums: dict[int, tuple[set[int], Factor]] = {}  # children, and what their arcs add up to
 
     def prepare(self, arcs: Sequence[tuple[int, int]]) -> None:
         """Work out all these arcs at once."""
         new = [arc for arc in arcs if arc not in self]
-        forms = [ProductOfSums((c,), ((s,),), (1.0,)) for s, c in new]
-        self.update(zip(new, self._left_out.factors(forms, [[self._alone[c]] for _, c in new]), strict=True))
+        self.update(zip(new, self._left_out.arc_factors(new, self._alone), strict=True))
 
     def together(self, s: int, children: list[int]) -> Change:
         """What arcs from s to all these children do. The sum is kept: from step to step few children change."""
-        self.prepare([(s, c) for c in children])
-        joint = self._left_out.joint
-        if joint.size * (len(self._sums) + 1) > MOST_NUMBERS:
+        if self._left_out.joint.size * (len(self._sums) + 1) > MOST_NUMBERS:
             return [self[s, c] for c in children]
-        known, total = self._sums.get(s, (set[int](), np.zeros_like(joint)))
-        for c in known - {*children}:
-            self[s, c].add_to(total, -1.0)
-        for c in {*children} - known:
-            self[s, c].add_to(total)
-        self._sums[s] = {*children}, total
-        return [self._left_out.factor_of(total)]
+        known, total = self._sums.get(s, (set[int](), None))
+        gone, new = sorted(known - {*children}), [c for c in children if c not in known]
+        if total is None or gone or new:
+            total = self._left_out.sum_of(total, [self[s, c] for c in new], [self[s, c] for c in gone])
+            self._sums[s] = {*children}, total
+        return [total]
 
 
 def _promising(counts: JointCounts, search: str) -> dict[int, list[int]]:

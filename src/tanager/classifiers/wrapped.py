@@ -138,6 +138,7 @@ class Wrapped(Delegating):
     saves_structure = True
     merges_repeats = True
     refresh_ratio = 2.0
+    outlives_new_values = True
 
     def check_options(self) -> None:
         super().check_options()

@@ -50,6 +50,7 @@ class Current:
     scorer: Scorer
     n_learned: float
     weight: float  # of the rows that counted then
+    shape: tuple[int, int]  # columns and classes then
 
 
 class Answering:
@@ -102,6 +103,8 @@ class Answering:
         memory, current = model.memory, self.current
         if current is not None and self.is_current(model, fresh=fresh):
             return current
+        if current is not None and (not fresh or model.refresh is not None) and self._outlives(model, current):
+            return self._bind_again(model, current)
         usable = self._usable(model)
         form = self._form(model)
         if current is not None and usable and _same_answers(model, current, form):
@@ -120,6 +123,23 @@ class Answering:
         if not follows_counts(model, current) or current.view.form_version == memory.counts.version:
             return True
         return memory.n_learned <= due(model, current) and (not fresh or model.refresh is not None)
+
+    def _outlives(self, model: CountsClassifier, current: Current) -> bool:
+        """Whether new values alone have made the view unusable, and its structure is dear and not due yet."""
+        if not model.outlives_new_values or model.chooses_once or current.view.valid:
+            return False
+        counts = model.memory.counts
+        same = current.view.counts is counts and current.shape == (counts.n_features, counts.n_classes)
+        return same and model.memory.n_learned <= due(model, current)
+
+    def _bind_again(self, model: CountsClassifier, current: Current) -> Current:
+        """The same structure for counts of another layout."""
+        memory, form = model.memory, current.view.form
+        memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
+        found = self._take(model, form)
+        found.view.form_version = -1  # a batch chooses again
+        found.n_learned, found.weight = current.n_learned, current.weight
+        return found
 
     def _usable(self, model: CountsClassifier) -> bool:
         """Whether the present view reads the present counts."""
@@ -156,7 +176,8 @@ class Answering:
         maker, memory = model._scored_by(), model.memory
         view = maker.view_of(form)
         scorer = (maker._scorer_from(view, arrays) if arrays else None) or maker._scorer(view)
-        current = self.current = Current(view, scorer, memory.n_learned, memory.counts.n_rows)
+        counts, shape = memory.counts, (memory.counts.n_features, memory.counts.n_classes)
+        current = self.current = Current(view, scorer, memory.n_learned, counts.n_rows, shape)
         self._chosen = True
         return current
 

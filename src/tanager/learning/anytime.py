@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Self, TypeAlias, cast
 
@@ -255,6 +255,18 @@ class AnytimeClassifier(CountsClassifier):
         shares = tuple(float(weights[j]) for j in order)
         return StagedSum(ordered, shares, self.min_count, self._otherwise(n), self.mix, limit, margin)
 
+    def all_members(self, order: list[int]) -> View:
+        """A view of all members in an order, to validate them by. The one that answers will do, in the same order."""
+        form = self.staged(order, -1, math.inf)
+        current = self._answering.current
+        known = None if current is None else current.view.form
+        if current is not None and isinstance(known, StagedSum):
+            view = current.view
+            same = replace(known, limit=-1, margin=math.inf) == form and view.factors == self.class_factors()
+            if same and view.valid and view.counts is self.counts_ and not view.learned:
+                return view
+        return self.view_of(form)
+
     # --- memory -------------------------------------------------------------------------------------------------
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
@@ -412,7 +424,7 @@ class AnytimeClassifier(CountsClassifier):
         super()._remember(counts, *moments)
         self.validation.start()
         if self._validates():
-            self._learned.listener = self.validation.add
+            self._learned.listener = self.validation
 
     def attach(self, counts: JointCounts, encoder: Encoder, rows: KeptRows | None) -> Self:
         """Answer from counts, and from rows, that others use as well."""

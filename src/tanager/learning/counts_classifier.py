@@ -78,6 +78,7 @@ from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.gaussian import Gaussian
+from tanager.scoring.joined_values import JoinedValues
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
@@ -130,6 +131,7 @@ class CountsClassifier(Classifier):
     default_bins: ClassVar[str] = "mdl"  # how ``fit`` cuts numbers with bins=None
     order: ClassVar[int] = 2  # columns counted together with the class
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
+    outlives_new_values: ClassVar[bool] = False  # a structure, dear to learn, that waits until it is due if these come
     refresh_ratio: ClassVar[float | None] = None  # of a structure that is dear to learn; see ``answering.ratio_of``
     saves_structure: ClassVar[bool] = False  # whether model files hold it, because learning it again takes long
     flatters_left_out: ClassVar[bool] = False  # whether a row left out of the counts alone still shapes its answer
@@ -931,6 +933,8 @@ class CountsClassifier(Classifier):
             proba = view.plan.one(codes)
         elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
             proba = scorer.score_row(codes, self.encoder_.continuous_row(row))
+        elif isinstance(scorer, JoinedValues) and moments is None and not self.calibrate:
+            proba = scorer.score_row(codes)
         else:
             query = Query(codes[None, :], None if moments is None else self._numbers([row]))
             scorer = self._calibrated(fresh=False) if self.calibrate else scorer

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
 
@@ -101,8 +102,26 @@ class LeftOut:
         self._columns = np.asfortranarray(block.codes)  # factors are made column by column
         self._total = max(rows.weight, TINY)
         self._preference = preference(model.counts_.class_counts).tolist()
-        self._prior = self._log_joint(self._view(EMPTY), self._once)
-        self._start = self.joint = self._log_joint(self._view(start), self._once)
+        self._empty = self._view(EMPTY)
+        self._prior = self._log_joint(self._empty, self._once)
+        self._start = self.joint = self._joint_of(start)
+
+    def _joint_of(self, start: ProductOfSums) -> np.ndarray:
+        """Logs of the joint of a product. Columns that depend on the class alone are added up, a table for each."""
+        alone = ProductOfSums.one_each([()] * len(start.child))
+        if not self._is_plain() or replace(start, child=alone.child) != alone or not start.child:
+            return self._log_joint(self._view(start), self._once)
+        joint = self._prior.copy()
+        for factor in self.factors([ProductOfSums((c,), ((),), (1.0,)) for c in start.child]):
+            factor.add_to(joint)
+        return joint
+
+    def _is_plain(self) -> bool:
+        """Whether rows were learned once each, and pseudo-counts are constant and positive: no log is beyond bounds."""
+        estimate = self._model.estimate
+        return (
+            self._once.weights is None and isinstance(estimate, Lidstone | MEstimate | BDeu) and estimate.strength > 0
+        )
 
     def start_again(self) -> None:
         """Back to the product that it began with."""
@@ -126,9 +145,17 @@ class LeftOut:
         """Logs of the joint by another form."""
         return self._log_joint(self._view(form), self._once)
 
-    def factor_of(self, logs: np.ndarray) -> Factor:
-        """A factor with one number per row and class."""
-        return Factor(np.arange(len(logs), dtype=np.int32), logs, self.labels)
+    def sum_of(self, known: Factor | None, plus: Sequence[Factor], minus: Sequence[Factor] = ()) -> Factor:
+        """Factors added up, and others taken away, from a sum that is known on; one number per row and class."""
+        return _kernels.sum_of_factors(known, plus, minus, self.labels, self.joint.shape[1])
+
+    def arc_factors(self, arcs: Sequence[tuple[int, int]], alone: Sequence[Factor]) -> list[Factor]:
+        """What an arc does, P(x_c | y, x_s) in place of P(x_c | y), for pairs (s, c); the latter are in ``alone``."""
+        if not arcs:
+            return []
+        view, rows = self._empty, self._once
+        cells = self._columns, rows.labels, rows.weights
+        return _kernels.arc_factors(view.plan, arcs, alone, *cells, self._prior, float(np.log(TINY)), view.unit)
 
     def factors(
         self, forms: Sequence[ProductOfSums], over: Sequence[Change] = (), counts: JointCounts | None = None
@@ -139,7 +166,7 @@ class LeftOut:
         """
         if not forms:
             return []
-        view, rows = self._view(EMPTY, counts), self._once
+        view, rows = self._empty if counts is None else self._view(EMPTY, counts), self._once
         products = [(form.child, form.parents, form.weight, form.only, form.joined) for form in forms]
         divisors = over or [()] * len(forms)
         cells = self._columns, rows.labels, rows.weights
@@ -150,18 +177,16 @@ class LeftOut:
         if not blocks:
             return []
         rows, divisors = self._once, over or [()] * len(blocks)
-        plan = self._view(EMPTY).plan
-        return _kernels.block_factors(
-            plan, blocks, divisors, self._columns, rows.labels, self._prior, float(np.log(TINY))
-        )
+        cells = self._columns, rows.labels
+        return _kernels.block_factors(self._empty.plan, blocks, divisors, *cells, self._prior, float(np.log(TINY)))
 
     def counts_blocks(self) -> np.ndarray | None:
         """Which columns can be in ``block_factors``: those without gaps. None where no column can.
 
         Rows must have been learned once each, and pseudo-counts be constant and positive.
         """
-        estimate, rows = self._model.estimate, self._once
-        if rows.weights is not None or not isinstance(estimate, Lidstone | MEstimate | BDeu) or estimate.strength <= 0:
+        rows = self._once
+        if not self._is_plain():
             return None
         return np.asarray((rows.codes < self._model.counts_.schema.n_values).all(axis=0))
 

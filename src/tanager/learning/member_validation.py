@@ -20,7 +20,7 @@ from tanager.counts.forgetting import as_decay, as_window
 from tanager.errors import ModelFileError
 from tanager.learning.member_scores import MemberScores
 from tanager.learning.rows import KeptRows, widened
-from tanager.learning.search_rows import rows_within
+from tanager.learning.search_rows import FEWEST_ROWS, rows_within
 from tanager.scoring.forms import SumOfProducts, naive
 from tanager.scoring.view import View
 
@@ -90,6 +90,16 @@ class MemberValidation:
         self._waiting.append(block)
         if len(self._waiting) > most:
             self._waiting.drop(len(self._waiting) - most)
+
+    def add_row(self, codes: np.ndarray, label: int, weight: float) -> None:
+        """``add`` for one row."""
+        model, waiting = self.model, self._waiting
+        waiting.follow(model.memory.counts)
+        plain = model.validation_rows is None and model.window is None
+        few = plain and (len(waiting) < FEWEST_ROWS or len(waiting) < self._most_rows())
+        if not few or not waiting.append_row(codes, label, weight):
+            weights = None if weight == 1.0 else np.array([weight])
+            self.add(Block(codes[None, :], np.array([label], dtype=np.uint16), weights))
 
     def _most_rows(self) -> int:
         """How many rows members are validated by; of many members over many columns each row takes long."""
@@ -169,7 +179,7 @@ class MemberValidation:
     def _validate(self, work: Pass, until: float | None) -> bool:
         model, view = self.model, work.view
         if view is None or not view.valid or view.counts is not model.counts_:
-            view = work.view = self._all_members(work.order)
+            view = work.view = self.model.all_members(work.order)
         left = None if until is None else until - perf_counter()
         if work.stage == "validate" and work.place == 0 and until is None and self._ranks_anew(work):
             work.judged, work.joints, work.version = "alone", _kernels.KeptJoints(KEPT_BYTES), model.counts_.version
@@ -214,13 +224,10 @@ class MemberValidation:
         per_row = FADING if decay is None or decay.timed else min(FADING, decay.per_row)
         return float(per_row**n_rows)
 
-    def _all_members(self, order: list[int]) -> View:
-        return self.model.view_of(self.model.staged(order, limit=-1, margin=np.inf))
-
     def scores_of(self, block: Block) -> np.ndarray:
         """What these rows add to the scores, members being in their present order."""
         found = self.scores.empty()
-        self._all_members(self.scores.order).validate(block, found, n_jobs=self.model.n_threads)
+        self.model.all_members(self.scores.order).validate(block, found, n_jobs=self.model.n_threads)
         return found
 
     def merge(self, other: MemberValidation, columns: Sequence[int]) -> None:

@@ -46,6 +46,18 @@ class RowsElsewhere(Protocol):
         ...
 
 
+class Listener(Protocol):
+    """Who is told of rows that were added."""
+
+    def add(self, block: Block) -> None:
+        """Of many rows."""
+        ...
+
+    def add_row(self, codes: np.ndarray, label: int, weight: float) -> None:
+        """Of a row that counts."""
+        ...
+
+
 class Memory:
     """Joint counts and what stands beside them: moments, kept rows and the clock of a model that forgets.
 
@@ -89,7 +101,7 @@ class Memory:
         self.until_chosen = until_chosen and window is None
         self.read: Callable[[], Iterable[Block]] | None = None  # gives learned rows again, where none are kept
         self.elsewhere: RowsElsewhere | None = None  # where learned rows are, if neither kept nor read
-        self.listener: Callable[[Block], None] | None = None  # is told of rows that were added
+        self.listener: Listener | None = None  # is told of rows that were added
 
     @property
     def n_learned(self) -> float:
@@ -187,7 +199,7 @@ class Memory:
             if self.clock is not None and self.window is None:
                 self.rows.prune(LIGHT)
         if self.listener is not None:
-            self.listener(block)
+            self.listener.add(block)
 
     def keep(self, block: Block) -> None:
         """Keep rows; only those of a window need their times again, when they leave."""
@@ -284,8 +296,7 @@ class Memory:
             if self.clock is not None and window is None:
                 rows.prune(LIGHT)
         if self.listener is not None:
-            weights = None if weight == 1.0 else np.array([weight])
-            self.listener(Block(codes[None, :], np.array([label], dtype=np.uint16), weights))
+            self.listener.add_row(codes, label, weight)
         if self.clock is not None:
             self.clock.learned += 1
         if rows is not None and window is not None and window.rows is not None:

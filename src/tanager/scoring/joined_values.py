@@ -15,7 +15,7 @@ from tanager.scoring.forms import ProductOfSums
 from tanager.scoring.view import View
 
 Columns = tuple[int, int]
-MOST_VIEWS = 1000  # that are kept for single rows
+MOST_VIEWS = 1000  # pairs of columns whose views are kept for single rows
 CELLS_AT_ONCE = 1_000_000  # of pairs of values, over all classes
 
 
@@ -38,14 +38,11 @@ class JoinedValues:
 
     def __init__(self, view: View, pairs: Sequence[JoinedPair]) -> None:
         self.view, self.pairs = view, pairs
-        self._views: dict[tuple[Columns, ...], View] = {}  # for rows in which these columns are joined
-        self._factors: list[float] = []  # of the classes, in these views
+        self._views: dict[Columns, tuple[View, View]] = {}  # that read two columns together and apart
         self._grouped: tuple[list[JoinedPair], dict[Columns, set[tuple[int, int]]]] = [], {}
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posteriors or log joints."""
-        if len(query) == 1 and not self.view.learned:  # a stream asks for one after the other
-            return self._row_view(query.codes[0].tolist()).score(query, log_joint=log_joint)
         if self.view.estimate.strength <= 0:
             out = np.empty((len(query), self.view.counts.n_classes))
             for rows, view in self._by_pairs(query.codes):
@@ -56,6 +53,20 @@ class JoinedValues:
             asked = query.part(rows)
             joint[rows] += together.score(asked, log_joint=True) - apart.score(asked, log_joint=True)
         return joint if log_joint else _answers(joint)
+
+    def score_row(self, codes: np.ndarray) -> list[float]:
+        """``score`` of one row: a stream asks for one after the other."""
+        if self.view.learned or self.view.estimate.strength <= 0:
+            answer: list[float] = self.score(Query(codes[None, :]))[0].tolist()
+            return answer
+        cells = codes.tolist()
+        found = [
+            self._both(columns)
+            for columns, values in self._by_columns().items()
+            if (cells[columns[0]], cells[columns[1]]) in values
+        ]
+        plan = self.view.plan
+        return plan.one_changed(codes, [view.plan for view, _ in found], [view.plan for _, view in found])
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors of learned rows, each left out; which values are joined stays."""
@@ -101,16 +112,14 @@ class JoinedValues:
         alone = {*range(n)}.difference(*blocks)
         return self.view.with_form(_of(*sorted([*blocks, *((i,) for i in alone)])))
 
-    def _row_view(self, cells: list[int]) -> View:
-        """What answers a row with these codes; kept, as it follows the counts."""
-        blocks = tuple(
-            pair for pair, values in self._by_columns().items() if (cells[pair[0]], cells[pair[1]]) in values
-        )
-        if self._factors != self.view.factors or len(self._views) > MOST_VIEWS:
-            self._views, self._factors = {}, list(self.view.factors)
-        found = self._views.get(blocks)
+    def _both(self, columns: Columns) -> tuple[View, View]:
+        """Views that read two columns together and apart; kept, as they follow the counts."""
+        found = self._views.get(columns)
         if found is None:
-            found = self._views[blocks] = self._with_blocks(blocks, len(cells))
+            if len(self._views) >= MOST_VIEWS:
+                self._views = {}
+            i, j = columns
+            found = self._views[columns] = self.view.with_form(_of((i, j))), self.view.with_form(_of((i,), (j,)))
         return found
 
     def _changed(self, codes: np.ndarray) -> list[tuple[np.ndarray, View, View]]:
@@ -119,8 +128,7 @@ class JoinedValues:
         for (i, j), values in self._by_columns().items():
             rows = np.flatnonzero(np.any([(codes[:, i] == v) & (codes[:, j] == w) for v, w in values], axis=0))
             if len(rows):
-                together, apart = self.view.with_form(_of((i, j))), self.view.with_form(_of((i,), (j,)))
-                found.append((rows, together, apart))
+                found.append((rows, *self._both((i, j))))
         return found
 
     def _by_columns(self) -> dict[Columns, set[tuple[int, int]]]:

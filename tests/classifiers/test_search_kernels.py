@@ -1,0 +1,142 @@
+"""What searches and single rows ask the kernels for is what plain sums over rows say."""
+
+import numpy as np
+import pytest
+
+from tanager import A2DE, AnytimeA2DE, BestOf, SemiNaiveBayes, SuperParentTAN, Wrapped, _kernels
+from tanager.counts.block import Block
+from tanager.learning.left_out import LeftOut
+from tanager.scoring.forms import ProductOfSums, naive
+
+
+def table(m=300, n=5, k=2, seed=0, gaps=False):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, k, m)
+    X = np.where(rng.random((m, n)) < 0.5, y[:, None], rng.integers(0, 3, (m, n))).astype(object)
+    if gaps:
+        X[rng.random((m, n)) < 0.1] = None
+    return X, y
+
+
+def left_out_of(k=2, gaps=False, **options):
+    X, y = table(k=k, gaps=gaps)
+    model = SuperParentTAN(**options).fit(X, y)
+    _ = model.structure_
+    return LeftOut(model, model.memory.rows, "accuracy", naive(5))
+
+
+def logs_of(factor, like):
+    out = np.zeros_like(like)
+    factor.add_to(out)
+    return out
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("k", [2, 3])
+def test_arcs_and_their_sums_are_those_of_whole_forms(k, gaps):
+    left_out = left_out_of(k, gaps)
+    single = [ProductOfSums((c,), ((),), (1.0,)) for c in range(5)]
+    alone = left_out.factors(single)
+    arcs = [(0, 1), (1, 0), (4, 2), (3, 1)]
+    found = left_out.arc_factors(arcs, alone)
+    for (s, c), factor in zip(arcs, found, strict=True):
+        expected = left_out.log_joint(ProductOfSums((c,), ((s,),), (1.0,))) - left_out.log_joint(single[c])
+        np.testing.assert_allclose(logs_of(factor, left_out.joint), expected, atol=1e-12)
+    np.testing.assert_allclose(left_out.joint, left_out.log_joint(naive(5)), atol=1e-12)  # it begins with such tables
+    each = [logs_of(factor, left_out.joint) for factor in found]
+    first = left_out.sum_of(None, found[:3])
+    np.testing.assert_allclose(logs_of(first, left_out.joint), each[0] + each[1] + each[2], atol=1e-12)
+    second = left_out.sum_of(first, found[3:], found[:1])
+    np.testing.assert_allclose(logs_of(second, left_out.joint), each[1] + each[2] + each[3], atol=1e-12)
+    with pytest.raises(ValueError, match="no sum of factors"):
+        left_out.sum_of(found[0], found[1:])
+    with pytest.raises(ValueError, match="other rows or classes"):
+        _kernels.sum_of_factors(None, found, (), left_out.labels[:-1], k)
+    with pytest.raises(ValueError, match="impossible attribute"):
+        left_out.arc_factors([(5, 1)], alone)
+
+
+@pytest.mark.parametrize("n_changes", [1, 7, 40])
+@pytest.mark.parametrize("k", [2, 3])
+def test_errors_after_changes_are_those_of_a_plain_count(k, n_changes):
+    """Of two classes, rows are sorted where there are many changes, and most of them not looked at."""
+    rng = np.random.default_rng(n_changes)
+    left_out = left_out_of(k)
+    m = len(left_out.labels)
+    changes = []
+    for _ in range(n_changes):
+        lines = (rng.integers(0, 4, m) * k + left_out.labels).astype(np.int32)
+        changes.append([_kernels.Factor(lines, rng.normal(0, rng.uniform(0.01, 3), (4 * k, k)), left_out.labels)])
+    found = left_out._sums(changes, probabilities=False)[:, 0]
+    joints = [left_out.joint + logs_of(factor, left_out.joint) for (factor,) in changes]
+    wrong = [int((joint.argmax(axis=1) != left_out.labels).sum()) for joint in joints]
+    assert found.tolist() == wrong
+    best = left_out._sums(changes, probabilities=False, only_best=True)[:, 0]
+    assert best.min() == min(wrong)
+    assert best.argmin() == np.argmin(wrong)
+
+
+@pytest.mark.parametrize("options", [{}, {"priors": {0: 0.3, 1: 0.7}}, {"class_weight": "balanced"}, {"smoothing": 0}])
+def test_single_rows_of_semi_naive_bayes_are_those_of_a_batch(options):
+    X, y = table(gaps=True)
+    model = SemiNaiveBayes(reliability=0.1, **options).fit(X, y)
+    assert model.joined_
+    rows = [{f"x{i}": v for i, v in enumerate(row)} for row in X[:40]]
+    found = [list(model.predict_proba_one(row).values()) for row in rows]
+    np.testing.assert_allclose(found, model.predict_proba(X[:40]), atol=1e-9)
+    other = SemiNaiveBayes().fit(X, y).view_.plan
+    with pytest.raises(ValueError, match="the same counts"):
+        model.view_.plan.one_changed(model.encode(X[:1]).codes[0], [other], [])
+
+
+@pytest.mark.parametrize("limit", [0, 3, 7, 10, None])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_members_read_in_one_sweep_are_those_read_one_by_one(gaps, limit):
+    """A single row reads all triples at once where most pairs answer; a run adds pair after pair."""
+    X, y = table(gaps=gaps)
+    options = {"stop": "all"} if limit is None else {"stop": "budget", "members": limit}
+    model = AnytimeA2DE(member_order="given", **options).fit(X, y)
+    codes, view = model.encode(X[:30]).codes, model.view_
+    run = view.run(codes, may_compile=False)
+    run.advance()
+    expected = np.empty((30, 2))
+    run.answer(expected, False)
+    np.testing.assert_allclose([view.plan.one(row) for row in codes], expected, atol=1e-12)
+    if limit is None:  # the mean over naive Bayes, too
+        assert np.abs(expected - A2DE().fit(X, y).predict_proba(X[:30])).max() < 0.2
+
+
+@pytest.mark.parametrize("n_rows", [20, 200])
+@pytest.mark.parametrize("leave_out", [False, True])
+def test_few_rows_validate_pairs_as_rows_one_by_one_do(leave_out, n_rows):
+    X, y = table(gaps=True)
+    model = AnytimeA2DE(stop="all").fit(X, y)
+    view = model.view_
+    rows = Block(model.encode(X[:n_rows]).codes, y[:n_rows].astype(np.uint8))
+    together, apart = (np.zeros((6, len(view.form.members) + 1)) for _ in range(2))
+    view.validate(rows, together, leave_out=leave_out)
+    for r in range(n_rows):
+        view.validate(rows.part(slice(r, r + 1)), apart, leave_out=leave_out)
+    np.testing.assert_allclose(together, apart, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [SuperParentTAN(), Wrapped(), BestOf()], ids=repr)
+def test_a_dear_structure_outlives_new_values(model, monkeypatch):
+    """It is chosen again when it is due, and not because a column has a value more; a new class is another matter."""
+    X, y = table(m=70)
+    chosen = []
+    choose = type(model)._structure
+
+    def noted(self, counts, rows):
+        chosen.append(len(rows))
+        return choose(self, counts, rows)
+
+    monkeypatch.setattr(type(model), "_structure", noted)
+    for r in range(70):
+        row = {f"x{i}": str(v) for i, v in enumerate(X[r])} | {"x0": f"v{r}"}  # a new value in every row
+        model.predict_proba_one(row)
+        model.learn_one(row, "c" if r == 40 else str(y[r]))
+    assert len([n for n in chosen if n > 10]) <= 4
+    assert 41 in chosen
+    assert model.predict_proba([X[0].tolist()]).shape == (1, 3)
+    assert chosen[-1] == 70  # a batch is answered from all rows
