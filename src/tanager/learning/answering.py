@@ -50,6 +50,7 @@ class Current:
     scorer: Scorer
     n_learned: float
     weight: float  # of the rows that counted then
+    due: tuple[Any, float] | None = None  # when it is to be chosen again, and what that was worked out for
 
 
 class Answering:
@@ -114,12 +115,12 @@ class Answering:
 
     def is_current(self, model: CountsClassifier, *, fresh: bool) -> bool:
         """Whether the structure to answer with is there, so that asking for it costs nothing."""
-        memory, current = model.memory, self.current
-        if current is None or not self._usable(model):
+        if self.current is None or not self._usable(model):
             return False
-        if not follows_counts(model, current) or current.view.form_version == memory.counts.version:
+        memory, current = model.memory, self.current
+        if current.view.form_version == memory.counts.version or not follows_counts(model, current):
             return True
-        return memory.n_learned <= due(model, current) and (not fresh or model.refresh is not None)
+        return (not fresh or model.refresh is not None) and memory.n_learned <= due(model, current)
 
     def _usable(self, model: CountsClassifier) -> bool:
         """Whether the present view reads the present counts."""
@@ -285,7 +286,12 @@ def follows_counts(model: CountsClassifier, current: Current) -> bool:
 
 def due(model: CountsClassifier, current: Current) -> float:
     """How many rows may have been learned while this structure still answers in a stream."""
-    return _due_structure(model, current.n_learned, current.weight)
+    if model.contest is not None:
+        return _due_structure(model, current.n_learned, current.weight)
+    asked = current.n_learned, current.weight, model.refresh, model.warm_up  # a stream asks before every row
+    if current.due is None or current.due[0] != asked:
+        current.due = asked, _due_structure(model, current.n_learned, current.weight)
+    return current.due[1]
 
 
 def _due_structure(model: CountsClassifier, learned: float, weight: float) -> float:

@@ -77,7 +77,7 @@ from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.gaussian import Gaussian
-from tanager.scoring.scorer import Scorer
+from tanager.scoring.scorer import AnswersRows, Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
 
@@ -921,11 +921,19 @@ class CountsClassifier(Classifier):
             proba = view.plan.one(codes)
         elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
             proba = scorer.score_row(codes, self.encoder_.continuous_row(row))
+        elif (own := self._row_answer(scorer, codes)) is not None:
+            proba = own
         else:
             query = Query(codes[None, :], None if moments is None else self._numbers([row]))
             scorer = self._calibrated(fresh=False) if self.calibrate else scorer
             proba = scorer.score(query, n_jobs=self.n_threads)[0].tolist()
         return dict(zip(self.class_codes, proba, strict=True))
+
+    def _row_answer(self, scorer: Scorer, codes: np.ndarray) -> list[float] | None:
+        """The answer of a scorer that knows a short way for single rows; None elsewhere."""
+        if self.calibrate or self._learned.moments is not None or not isinstance(scorer, AnswersRows):
+            return None
+        return scorer.answer_row(codes)
 
     def stream_proba(self, X: Any) -> np.ndarray:
         """``predict_proba`` as a stream answers: a structure that is due to be learned again may answer once more."""
