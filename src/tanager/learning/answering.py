@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tanager import saved
+from tanager import _kernels, saved
 from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.held_out import HeldOut, chooses_by_rows, held_out_answers
 from tanager.learning.structure_change import Standing, rows_of, rule_of
@@ -42,6 +43,14 @@ CALIBRATION_RATIO = 1.25  # a calibration: a few numbers from many rows
 FEWEST_NEW = 20  # rows that come before, however few there are: the first hundreds would be learned from at every row
 
 
+class RowPlan(NamedTuple):
+    """A plan of the kernels that answers single rows alone: with these options, until so many rows are learned."""
+
+    plan: _kernels.ScoringPlan
+    options: tuple[Any, ...]
+    until: float
+
+
 @dataclass
 class Current:
     """What answers now: the view of a form, the scorer around it, and how much was learned when it was chosen."""
@@ -51,6 +60,11 @@ class Current:
     n_learned: float
     weight: float  # of the rows that counted then
     due: tuple[Any, float] | None = None  # when it is to be chosen again, and what that was worked out for
+    row_plan: RowPlan | None = None  # by which single rows are answered, once one was
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the plan of the kernels."""
+        return self.__dict__ | {"row_plan": None}
 
 
 class Answering:
@@ -342,6 +356,38 @@ def _calibrate(model: CountsClassifier, current: Current) -> Calibration:
     with np.errstate(divide="ignore"):
         plain = posterior(np.log(held_out_answers(model, held)) - log_factors(current.view))
     return Calibration.fit(plain, rows.part("labels")[held.rows].astype(np.intp), held.weights, how)
+
+
+def row_plan(model: CountsClassifier) -> _kernels.ScoringPlan | None:
+    """The plan that answered the last single row, where nothing has changed since but what rows have counted."""
+    memory = model._memory
+    if memory is None or model._contest is not None:
+        return None
+    current = model._answering.current
+    if current is None or current.row_plan is None:
+        return None
+    (plan, options, until), view, counts = current.row_plan, current.view, memory.counts
+    if view.counts is not counts or counts.store is not view.layout:
+        return None
+    if options != _options(model) or (counts.version != view.form_version and memory.n_learned > until):
+        return None
+    return plan if view.unit == counts.scale else view.plan
+
+
+def keep_row_plan(model: CountsClassifier, current: Current, view: View) -> None:
+    """Let the plan of the view that has answered a row answer the next ones."""
+    current.row_plan = None
+    if view is current.view and not view.learned and model._scored_by() is model:
+        until = due(model, current) if follows_counts(model, current) else math.inf
+        current.row_plan = RowPlan(view.plan, _options(model), until)
+
+
+def _options(model: CountsClassifier) -> tuple[Any, ...]:
+    """Options by which a plan answers or not, and which may be set at any time.
+
+    And whose they are: one that chooses another classifier shares what answers with it.
+    """
+    return type(model), model.class_weight, model.unseen, model.calibrate, model.refresh, model.warm_up
 
 
 def kernel_view(model: CountsClassifier, current: Current) -> View | None:
