@@ -37,7 +37,13 @@ from tanager.learning.explaining import explain_any, explain_each
 from tanager.learning.explanations import Explanations
 from tanager.learning.leaves import LeafMaker, check_leaf
 from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
-from tanager.learning.stream import keep_for_warm_up, keep_provisional_row, provisional_row, rows_of_stage
+from tanager.learning.stream import (
+    keep_at_doubling,
+    keep_for_warm_up,
+    keep_provisional_row,
+    provisional_row,
+    rows_of_stage,
+)
 from tanager.learning.tree_node import TreeNode
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
@@ -270,7 +276,7 @@ class HoeffdingTree(Classifier):
         found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
         if found is None:
             found = provisional_row(self, row, y, sample_weight, time)
-            if found is None and self._keep_at_doubling(row, y, sample_weight, time):
+            if found is None and keep_at_doubling(self, row, y, sample_weight, time):
                 return self
             if found is None:
                 return super().learn_one(row, y, sample_weight, time)
