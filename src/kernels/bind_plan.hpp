@@ -19,6 +19,7 @@ struct PyPlan {
     tanager::scoring::ScoringPlan &plan;
     bool has_form = false, ready = false;                  // product or sum was called; and has come to its end
     std::unique_ptr<tanager::scoring::Scratch> single;     // for `one`, which keeps the GIL
+    std::vector<double> proba;                             // likewise
     std::shared_ptr<tanager::scoring::Marginal> marginal;  // for `score_marginal`
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,

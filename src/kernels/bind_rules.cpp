@@ -44,6 +44,16 @@ void make(LazyRules *self, const AnyArray &codes, const AnyArray &labels, const 
     new (self) LazyRules(rows, n_values, n_classes, estimate, options);
 }
 
+bool append(LazyRules &self, const AnyArray &codes, const AnyArray &labels, const std::optional<WeightArray> &weights) {
+    const Batch rows = as_batch(codes, labels, weights, self.n_columns());
+    expect(double(self.first.size()) + double(rows.n_rows()) < 4294967295.0,
+           "there are more rows than can be numbered");
+    for (std::int64_t r = 0; r < rows.n_rows(); ++r)
+        expect(!rows.has_label(r) || rows.labels.at(r) < self.n_classes(), "a label is none of the classes");
+    const Released release;
+    return self.append(rows);
+}
+
 void find(LazyRules &self, const AnyArray &codes_, const Bytes &tested, int n_jobs) {
     const Codes codes = as_codes(codes_, self.n_columns());
     expect(codes.n_rows < 4294967295 && std::int64_t(tested.shape(0)) == codes.n_rows &&
@@ -53,11 +63,20 @@ void find(LazyRules &self, const AnyArray &codes_, const Bytes &tested, int n_jo
     self.find(codes, tested.data(), n_jobs);
 }
 
-nb::object passing(LazyRules &self, const std::vector<int> &values) {
+void check_values(const LazyRules &self, const std::vector<int> &values) {
     expect(int(values.size()) == self.n_columns(), "there must be one value, or -1, per column");
     for (int i = 0; i < self.n_columns(); ++i)
         expect(values[std::size_t(i)] < self.n_values(i), "a value is none of its column");
+}
+
+nb::object passing(LazyRules &self, const std::vector<int> &values) {
+    check_values(self, values);
     return new_array(self.passing(values));
+}
+
+nb::object passing_since(LazyRules &self, const std::vector<int> &values, std::int64_t since) {
+    check_values(self, values);
+    return new_array(self.passing_since(values, since));
 }
 
 }  // namespace
@@ -75,5 +94,7 @@ void bind_rules(nb::module_ &m) {
         .def_prop_ro("n_cached", &LazyRules::n_cached)
         .def_prop_ro("n_evaluated", &LazyRules::n_evaluated)
         .def("find", &find, nb::arg("codes"), nb::arg("tested").noconvert(), nb::arg("n_jobs") = 1)
-        .def("passing", &passing, nb::arg("values"));
+        .def("append", &append, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none())
+        .def("passing", &passing, nb::arg("values"))
+        .def("passing_since", &passing_since, nb::arg("values"), nb::arg("since"));
 }

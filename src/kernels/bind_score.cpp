@@ -1,12 +1,16 @@
 // ScoringPlan and Compiled for Python. What a plan is made of is checked here, so that kernels can trust a plan.
+#include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "bind_left_out.hpp"
 #include "bind_plan.hpp"
 #include "bind_staging.hpp"
 #include "compiled.hpp"
+#include "learn_rows.hpp"
 #include "score_rows.hpp"
 #include "threads.hpp"
+#include "ties.hpp"
 
 namespace score_bindings {
 using namespace plan_bindings;
@@ -16,6 +20,7 @@ using namespace arrays;
 namespace {
 
 using Families = std::vector<std::pair<int, std::vector<int>>>;
+using Tally = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // --- what it is -------------------------------------------------------------------------------------------------
 
@@ -173,6 +178,35 @@ nb::list one_changed(PyPlan &self, const AnyArray &codes, const std::vector<PyPl
     for (const double x : joint) answer.append(x / sum);
     return answer;
 }
+// Learns one row; where its values or class are not known, nothing changes, and the answer is false. Before that the
+// weights of `tally` grow: of rows learned, and since the last look, and (with `judge`) of those that the plan, and the
+// majority of the rows so far, answer rightly. For counts that do not fade.
+bool learn_judged(PyPlan &self, const AnyArray &codes, int label, double weight, const Tally &tally, bool judge) {
+    self.check_ready();
+    PyStore &kept = *self.store;
+    const Store &store = self.plan.store;
+    expect(tally.shape(0) == 4, "there are four weights to add to");
+    expect(store.classes != nullptr, "rows are learned where classes are counted");
+    const Codes row = as_row(codes, store.n);
+    if (label < 0 || label >= store.k || !kept.values.read(row, 0, kept.slot.data())) return false;
+    double *sums = tally.data();
+    if (judge) {
+        if (!self.single) self.single = std::make_unique<Scratch>(self.plan);
+        self.plan.refresh_missing();
+        self.plan.slots.read(row, 0, self.single->slot.data());
+        self.proba.resize(std::size_t(store.k));
+        self.plan.score(self.single->slot.data(), -1, 0, false, self.proba.data(), *self.single);
+        const double *counts = store.classes, *proba = self.proba.data();
+        const double rows = std::accumulate(counts, counts + store.k, 0.0) + store.k;
+        const double most = (*std::max_element(counts, counts + store.k) + 1) / rows;
+        if (proba[label] >= *std::max_element(proba, proba + store.k) - tanager::kSameProbability) sums[2] += weight;
+        if ((counts[label] + 1) / rows >= most - tanager::kSameProbability) sums[3] += weight;
+    }
+    learn_one(kept.store, kept.slot.data(), label, weight, kept.cell.data());
+    sums[0] += weight;
+    sums[1] += weight;
+    return true;
+}
 void parts(PyPlan &self, const AnyArray &codes_, const Doubles &out) {
     self.check_ready();
     const Codes codes = as_codes(codes_, self.plan.store.n);
@@ -242,6 +276,8 @@ void bind_score(nb::module_ &m) {
              nb::arg("n_jobs") = 1)
         .def("one", &one, nb::arg("codes"), nb::arg("log_joint") = false)
         .def("one_changed", &one_changed, nb::arg("codes"), nb::arg("plus"), nb::arg("minus"))
+        .def("learn_judged", &learn_judged, nb::arg("codes"), nb::arg("label"), nb::arg("weight"),
+             nb::arg("tally").noconvert(), nb::arg("judge") = true)
         .def("rescale", &rescale, nb::arg("unit"))
         .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })
         .def("set_strengths", &set_strengths, nb::arg("all"))

@@ -20,6 +20,7 @@ struct Prepared {
     std::vector<std::uint32_t> cells;
     std::vector<std::size_t> labels;
     std::vector<double> dealt;
+    std::vector<std::size_t> begin, fold;  // fold[begin[r]] to fold[begin[r + 1]]: the folds that have some of row r
 
     Prepared(const FoldedRows &rows, const FoldedColumns &columns)
         : m(std::size_t(rows.codes.n_rows)), n(columns.n_values.size()), k(std::size_t(columns.n_classes)),
@@ -34,8 +35,13 @@ struct Prepared {
         }
         for (std::size_t r = 0; r < m; ++r) {
             labels[r] = std::size_t(rows.labels.at(std::int64_t(r)));
-            for (std::size_t b = 0; b < folds; ++b) dealt[r * folds + b] = rows.dealt[b * m + r];
+            begin.push_back(fold.size());
+            for (std::size_t b = 0; b < folds; ++b) {
+                dealt[r * folds + b] = rows.dealt[b * m + r];
+                if (dealt[r * folds + b] > 0.0) fold.push_back(b);
+            }
         }
+        begin.push_back(fold.size());
     }
 };
 
@@ -54,7 +60,7 @@ struct Part {
     }
 };
 
-// Counts of one part, in all and per fold. Cells are cleared one by one after use: most parts are small.
+// Counts of one part, in all and per fold. Where a part is small, cells are cleared one by one after use.
 class FoldedNaiveBayes {
   public:
     FoldedNaiveBayes(const Prepared &rows, const FoldedColumns &columns)
@@ -72,7 +78,8 @@ class FoldedNaiveBayes {
         if (tables_) factor_.resize(fold_.size());
         for (std::size_t b = 0; b < rows_.asked; ++b) estimate(b);
         const double sum = rows_.k == 2 ? right_of<2>(part) : rows_.k == 3 ? right_of<3>(part) : right_of<0>(part);
-        count(part, 0.0);
+        if (tables_) clear();
+        else count(part, 0.0);
         return sum;
     }
 
@@ -82,12 +89,19 @@ class FoldedNaiveBayes {
         double sum = 0.0;
         for (std::size_t at = 0; at < part.rows.size(); ++at) {
             const std::size_t r = part.rows[at];
-            for (std::size_t b = 0; b < rows_.asked; ++b) {
+            for (std::size_t f = rows_.begin[r]; f < rows_.begin[r + 1] && rows_.fold[f] < rows_.asked; ++f) {
+                const std::size_t b = rows_.fold[f];
                 const double weight = rows_.dealt[r * rows_.folds + b] * part.shares[at];
                 if (weight > 0.0 && answer<Fixed>(r, b) == rows_.labels[r]) sum += weight;
             }
         }
         return sum;
+    }
+
+    void clear() {
+        for (std::vector<double> *cells : {&total_, &fold_, &lost_, &classes_})
+            std::fill(cells->begin(), cells->end(), 0.0);
+        std::fill(gaps_.begin(), gaps_.end(), char(0));
     }
 
     // Adds the rows of a part to all tables, or (by = 0) sets the cells that they have touched to zero.
@@ -98,7 +112,8 @@ class FoldedNaiveBayes {
         for (std::size_t at = 0; at < part.rows.size(); ++at) {
             const std::size_t r = part.rows[at], y = rows_.labels[r];
             const std::uint32_t *cells = rows_.cells.data() + r * n;
-            for (std::size_t b = 0; b < folds; ++b) {
+            for (std::size_t f = rows_.begin[r]; f < rows_.begin[r + 1]; ++f) {
+                const std::size_t b = rows_.fold[f];
                 const double weight = rows_.dealt[r * folds + b] * part.shares[at];
                 if (weight <= 0.0) continue;
                 put(classes_[b * k + y], weight);
@@ -162,14 +177,15 @@ class FoldedNaiveBayes {
         const std::size_t n = rows_.n, k = Fixed ? Fixed : rows_.k;
         const std::uint32_t *cells = rows_.cells.data() + r * n;
         const double *factors = tables_ ? factor_.data() + b * rows_.width * k : nullptr;
-        double *p = proba_.data();
+        double few[Fixed ? Fixed : 1];  // which stay in registers
+        double *p = Fixed ? few : proba_.data();
         std::copy_n(prior_.data() + b * k, k, p);
         for (std::size_t i = 0; i < n; ++i) {
             if (cells[i] == kMissingCell) continue;
             const double *own = factors ? factors + cells[i] * k : once_.data();
             if (!factors) factor_of(b, cells[i], i, once_.data());
             for (std::size_t c = 0; c < k; ++c) p[c] *= own[c];
-            if (i % 8 == 7) rescale();
+            if (i % 8 == 7) rescale(p, k);
         }
         double best = 0.0, sum = 0.0;
         for (std::size_t c = 0; c < k; ++c) {
@@ -183,10 +199,11 @@ class FoldedNaiveBayes {
     }
 
     // Products of many small numbers vanish; what counts is how they compare.
-    void rescale() {
-        const double most = *std::max_element(proba_.begin(), proba_.end());
+    static void rescale(double *p, std::size_t k) {
+        double most = p[0];
+        for (std::size_t c = 1; c < k; ++c) most = std::max(most, p[c]);
         if (most > 0.0 && most < 1e-100)
-            for (double &p : proba_) p *= 1e100;
+            for (std::size_t c = 0; c < k; ++c) p[c] *= 1e100;
     }
 
     const Prepared &rows_;

@@ -398,6 +398,12 @@ class ScoringPlan:
         """The posterior of a single row, or logs of the joint."""
     def one_changed(self, codes: _Codes, plus: Sequence[ScoringPlan], minus: Sequence[ScoringPlan]) -> list[float]:
         """The posterior of a single row whose log joint gains those of some plans, and loses those of others."""
+    def learn_judged(self, codes: _Codes, label: int, weight: float, tally: _Floats, judge: bool = True) -> bool:
+        """Learn one row; False, and nothing has changed, where its values or class are not known.
+
+        Four weights of tally grow: of rows learned, and since the last look, and (with judge) of those that the plan,
+        and the majority of the rows so far, answer rightly. For counts that do not fade.
+        """
     def parts(self, codes: _Codes, out: _Floats) -> None:
         """For every row P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
     def term(
@@ -800,8 +806,15 @@ class LazyRules:
         """Sets of tests that were worked out so far."""
     def find(self, codes: _Codes, tested: NDArray[np.uint8], n_jobs: int = 1) -> None:
         """tested = 1 where the value of a row is a test of its rule, else 0."""
+    def append(self, codes: _Codes, labels: _Codes, weights: _Floats | None) -> bool:
+        """Let in rows that were learned after all others; False, and nothing has changed, where that cannot be.
+
+        Sets of tests in the cache follow them.
+        """
     def passing(self, values: Sequence[int]) -> NDArray[np.uint32]:
         """Which of the rows kept pass: values[i] is the code that column i must have, or -1."""
+    def passing_since(self, values: Sequence[int], since: int) -> _Integers:
+        """Which of the appended rows pass, from one on: their numbers among all rows ever given."""
 
 # Streams.
 class Evolving:

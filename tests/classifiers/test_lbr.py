@@ -161,7 +161,7 @@ def test_answering_and_learning_row_by_row_equals_a_pass_over_the_stream():
     np.testing.assert_allclose(whole.test_then_train(X[20:], y[20:]), expected)
 
 
-def test_the_cache_is_shared_by_batches_and_single_rows_and_dropped_when_a_row_is_learned():
+def test_the_cache_is_shared_by_batches_and_single_rows_and_follows_when_a_row_is_learned():
     X, y, _ = interacting(1, m=200, gaps=0)
     model = LBR(categorical=True).fit(X, y)
     proba = model.predict_proba(X)
@@ -173,6 +173,34 @@ def test_the_cache_is_shared_by_batches_and_single_rows_and_dropped_when_a_row_i
     model.partial_fit(X[:1], y[:1])
     model.predict_proba(X[:1])
     assert model.scorer_.n_evaluated < n
+
+
+@examples(6)
+@given(seed=st.integers(0, 10**6), n_classes=st.integers(2, 5), copies=st.booleans())
+def test_rules_that_follow_single_rows_are_those_found_anew(seed, n_classes, copies):
+    """Where hardly any log-odds have moved, sets of tests are not worked out again."""
+    rng = np.random.default_rng(seed)
+    n, m = (3, 120) if copies else (6, 250)
+    X = rng.integers(0, 2 + seed % 2, (m, n)).astype(object)
+    y = (X[:, 0] + X[:, 1] * (X[:, 2] > 0)).astype(int) % n_classes
+    y = np.where(rng.random(m) < 0.2, rng.integers(0, n_classes, m), y)
+    X[rng.random(X.shape) < 0.05] = None
+    X[:3], y[:n_classes] = [[0] * n, [1] * n, [seed % 2 + 1] * n], np.arange(n_classes)
+    weights = np.where(rng.random(m) < 0.1, 2.0, 1.0)
+    options = {"categorical": True, "significance": 0.3, "min_errors": 1}
+    stream = LBR(**options).fit(X[:40], y[:40], sample_weight=weights[:40])
+    n_rules = 0
+    for r in range(40, m):
+        stream.learn_one(as_dict(X[r]), y[r], weights[r])
+        asked = as_dict(X[(r * 7) % m])
+        got = stream.predict_proba_one(asked)
+        if r % 11 == 0:
+            anew = LBR(**options).fit(X[: r + 1], y[: r + 1], sample_weight=weights[: r + 1])
+            assert got == anew.predict_proba_one(asked)
+            assert stream.rule(asked) == anew.rule(asked)
+            n_rules += bool(anew.rule(asked).tests)
+            np.testing.assert_array_equal(stream.predict_proba(X[:9]), anew.predict_proba(X[:9]))
+    assert n_rules
 
 
 def test_with_little_memory_sets_of_tests_leave_the_cache_and_answers_stay():

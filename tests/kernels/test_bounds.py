@@ -167,6 +167,38 @@ def test_a_row_is_learned_whole_or_not_at_all():
     np.testing.assert_array_equal(counts.pairs, before)
 
 
+def test_a_row_is_judged_before_it_is_learned_or_nothing_changes():
+    counts, tally = learned(order=1), np.zeros(4)
+    view, codes, before = View(counts, NAIVE, Lidstone(1)), np.array([0, 1, 2, 0], dtype=np.uint8), counts.class_counts
+    proba = view.plan.one(codes)
+    for label in range(K):
+        own = np.zeros(4)
+        assert View(learned(order=1), NAIVE, Lidstone(1)).plan.learn_judged(codes, label, 2.0, own)
+        right = proba[label] >= max(proba), before[label] >= before.max()
+        np.testing.assert_array_equal(own, [2.0, 2.0, *np.where(right, 2.0, 0.0)])
+    assert view.plan.learn_judged(codes, 1, 2.0, tally, False)
+    np.testing.assert_array_equal(tally, [2.0, 2.0, 0.0, 0.0])
+    np.testing.assert_array_equal(counts.class_counts - before, [0.0, 2.0])
+    for odd, label in ((codes, K), (codes, -1), (codes + 9, 0)):
+        assert not view.plan.learn_judged(odd.astype(np.uint8), label, 1.0, tally)
+    with pytest.raises(ValueError, match="four weights"):
+        view.plan.learn_judged(codes, 0, 1.0, np.zeros(3))
+    assert tally[0] == 2.0
+    assert counts.class_counts.sum() == before.sum() + 2.0
+
+
+def test_rows_that_lazy_rules_follow_are_of_known_classes_and_whole_weights():
+    codes, labels = rows_of(0)
+    rules = _kernels.LazyRules(codes, labels, None, [A] * N, K, "lidstone", 1.0, -1.0, 0.05, 5.0, None, 1e6)
+    with pytest.raises(ValueError, match="none of the classes"):
+        rules.append(codes[:1], np.array([K], dtype=np.uint8), None)
+    assert not rules.append(codes[:1], labels[:1], np.array([0.5]))
+    assert rules.append(codes[:2], np.array([255, 0], dtype=np.uint8), None)  # the first has no label
+    values = codes[1].astype(int).tolist()
+    assert rules.passing_since(values, 0).tolist() == [61]
+    assert rules.weights.sum() == 61.0
+
+
 def test_members_have_as_many_super_parents_as_kernels_can_read():
     plan = plan_over(learned(order=3))
     with pytest.raises(ValueError, match="one to seven super-parents"):

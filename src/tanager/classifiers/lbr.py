@@ -28,8 +28,7 @@ class LBR(CountsClassifier):
     significantly more of the learned rows rightly, each left out in turn. Often more accurate than naive Bayes where
     columns depend on each other in some regions of the data only; it says which values matter for a row (``rule``, and
     ``rules`` for a table).
-    Learning only keeps the rows, but the first answers take long, and learning a row forgets all rules found so far:
-    AODE is about as accurate and much faster.
+    Learning only keeps the rows, but the first answers take long: AODE is about as accurate and much faster.
 
     Parameters
     ----------
@@ -43,8 +42,9 @@ class LBR(CountsClassifier):
     Notes
     -----
     Learning takes O(rows columns), a prediction up to O(rows columns³ classes), memory O(rows columns). What was worked
-    out about a set of values serves all later rows; it is kept within ``max_memory``. Rules are found without regard to
-    ``priors``, ``class_weight`` and costs, which change the answers only. ``leave_one_out`` finds each rule anew.
+    out about a set of values serves all later rows; it is kept within ``max_memory``, and follows rows that are learned
+    a few at a time. Rules are found without regard to ``priors``, ``class_weight`` and costs, which change the answers
+    only. ``leave_one_out`` finds each rule anew.
 
     Zheng and Webb (2000).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,6 +133,8 @@ class NBTree(TreeClassifier):
         """Split as long as the leaves make fewer errors."""
         if self.folds == "weka":
             return self._as_weka(maker, counts, rows.block)
+        if rows.weight < self.min_rows - 2 * HAIR:  # as at every look at the first rows of a stream
+            return ValueTree()
         return _Grower(self, maker, counts, rows).tree()
 
     def _as_weka(self, maker: LeafMaker, counts: JointCounts, block: Block) -> ValueTree:
@@ -201,7 +204,6 @@ class _Grower:
             laplace = _pseudo_counts(NaiveBayes(), self.n_values, self.n_classes)
             self.stand_in = _pseudo_counts(alike, self.n_values, self.n_classes) or laplace
         self.many = len(self.n_values) > MANY_COLUMNS and maker.shape["order"] > 1
-        self.blank = self._blank_view()
         self.keeps_counts = self._keeps_counts()
 
     def tree(self) -> ValueTree:
@@ -336,7 +338,8 @@ class _Grower:
         share = max(MOST_STEPS / steps, FEWEST_JUDGES / max(1, n_rows))
         return int(np.clip(share * n_folds + HAIR, 1, n_folds))
 
-    def _blank_view(self) -> View | None:
+    @cached_property
+    def blank(self) -> View | None:
         """A leaf without rows that answers from whatever is counted: all folds of a part are tried in one call.
 
         None where what a leaf answers with depends on its rows.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +17,7 @@ from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.memory import Memory
-from tanager.learning.part_scorer import PartScorer, Portion, learn_row, row_answer
+from tanager.learning.part_scorer import PartScorer, Portion
 from tanager.learning.rows import KeptRows
 from tanager.learning.tree_classifier import TreeClassifier
 from tanager.learning.tree_node import TreeNode
@@ -102,30 +101,40 @@ class AnswerScorer(PartScorer):
     def _add(self, block: Block) -> bool:
         if self.memory.clock is not None:
             return False
+        weights = np.ones(len(block)) if block.weights is None else block.weights
         for r in range(len(block)):
-            row = block.part(slice(r, r + 1))
-            deque(self._way(row.query, learn=row), maxlen=0)
+            self._add_row(block.codes[r], block.labels.item(r), weights.item(r))
         return True
 
-    def _way(self, query: Query, learn: Block | None = None) -> Iterator[tuple[CountsClassifier, int | None]]:
-        """The classifiers that one row comes to, each of which learns it first where that is asked for, with the
-        answer that leads on; None at the last."""
-        at, node = 0, self.tree
+    def _add_row(self, codes: np.ndarray, label: int, weight: float) -> bool:
+        if self.memory.clock is not None:
+            return False
+        self._way(codes, (label, weight))
+        return True
+
+    def _row_proba(self, codes: np.ndarray) -> list[float]:
+        return self._way(codes)[1]
+
+    def _way(self, codes: np.ndarray, learn: tuple[int, float] | None = None) -> tuple[list[int], list[float]]:
+        """The answers of one row that lead on to another classifier, and what the last one says.
+
+        Every classifier on the way learns the row first, where that is asked for; the last one is not asked then.
+        """
+        at, node, answers = 0, self.tree, list[int]()
         while True:
             model = self.models[at]
+            row = self.row_plan(model)
             if learn is not None:
-                learn_row(model, learn)
-            answer = _answer_of(model, query) if node.children else -1
+                row.learn(codes, *learn)
+                if not node.children:
+                    return answers, []
+            proba = row.answer(codes)
+            answer = _answer_of(model, proba) if node.children else -1
             after = next(((place, child) for c, place, child in node.below(at) if c == answer), None)
             if after is None:
-                yield model, None
-                return
-            yield model, answer
+                return answers, proba
+            answers.append(answer)
             at, node = after
-
-    def _row_model(self, codes: np.ndarray) -> CountsClassifier | None:
-        *_, (model, _) = self._way(Query(codes[None, :]))
-        return model
 
     def _route(self, rows: Query | Block) -> Iterable[Portion]:
         everything = np.arange(len(rows))
@@ -148,14 +157,17 @@ class AnswerScorer(PartScorer):
     def path(self, query: Query) -> list[int]:
         """The answers of one row that are asked again."""
         self.follow()
-        return [answer for _, answer in self._way(query) if answer is not None]
+        return self._way(query.codes[0])[0]
 
 
-def _answer_of(model: CountsClassifier, query: Query) -> int:
-    """``answers_of`` one row, by the shortest way."""
-    proba, weights = row_answer(model, query), model.class_count_.tolist()
+def _answer_of(model: CountsClassifier, proba: list[float]) -> int:
+    """The class that a classifier answers with that gives these probabilities to a row."""
     least = max(proba) - TIE
-    return max((c for c, p in enumerate(proba) if p >= least), key=lambda c: (weights[c], -c))
+    tied = [c for c, p in enumerate(proba) if p >= least]
+    if len(tied) == 1:
+        return tied[0]
+    weights = model.class_count_.tolist()
+    return max(tied, key=lambda c: (weights[c], -c))
 
 
 def answers_of(model: CountsClassifier, query: Query) -> np.ndarray:

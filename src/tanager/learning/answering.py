@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tanager import saved
+from tanager import _kernels, saved
 from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.held_out import HeldOut, chooses_by_rows, held_out_answers
 from tanager.learning.structure_change import Standing, rows_of, rule_of
@@ -42,6 +43,14 @@ CALIBRATION_RATIO = 1.25  # a calibration: a few numbers from many rows
 FEWEST_NEW = 20  # rows that come before, however few there are: the first hundreds would be learned from at every row
 
 
+class RowPlan(NamedTuple):
+    """A plan of the kernels that answers single rows alone: with these options, until so many rows are learned."""
+
+    plan: _kernels.ScoringPlan
+    options: tuple[Any, ...]
+    until: float
+
+
 @dataclass
 class Current:
     """What answers now: the view of a form, the scorer around it, and how much was learned when it was chosen."""
@@ -51,6 +60,12 @@ class Current:
     n_learned: float
     weight: float  # of the rows that counted then
     shape: tuple[int, int]  # columns and classes then
+    due: tuple[Any, float] | None = None  # when it is to be chosen again, and what that was worked out for
+    row_plan: RowPlan | None = None  # by which single rows are answered, once one was
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the plan of the kernels."""
+        return self.__dict__ | {"row_plan": None}
 
 
 class Answering:
@@ -117,16 +132,16 @@ class Answering:
 
     def is_current(self, model: CountsClassifier, *, fresh: bool) -> bool:
         """Whether the structure to answer with is there, so that asking for it costs nothing."""
-        memory, current = model.memory, self.current
-        if current is None or not self._usable(model):
+        if self.current is None or not self._usable(model):
             return False
-        if not follows_counts(model, current) or current.view.form_version == memory.counts.version:
+        memory, current = model.memory, self.current
+        if current.view.form_version == memory.counts.version or not follows_counts(model, current):
             return True
-        return memory.n_learned <= due(model, current) and (not fresh or model.refresh is not None)
+        return (not fresh or model.refresh is not None) and memory.n_learned <= due(model, current)
 
     def _outlives(self, model: CountsClassifier, current: Current) -> bool:
         """Whether new values alone have made the view unusable, and its structure is dear and not due yet."""
-        if not model.outlives_new_values or model.chooses_once or current.view.valid:
+        if not model.outlives_new_values or model._chooses_once or current.view.valid:
             return False
         counts = model.memory.counts
         same = current.view.counts is counts and current.shape == (counts.n_features, counts.n_classes)
@@ -306,7 +321,12 @@ def follows_counts(model: CountsClassifier, current: Current) -> bool:
 
 def due(model: CountsClassifier, current: Current) -> float:
     """How many rows may have been learned while this structure still answers in a stream."""
-    return _due_structure(model, current.n_learned, current.weight)
+    if model.contest is not None:
+        return _due_structure(model, current.n_learned, current.weight)
+    asked = current.n_learned, current.weight, model.refresh, model.warm_up  # a stream asks before every row
+    if current.due is None or current.due[0] != asked:
+        current.due = asked, _due_structure(model, current.n_learned, current.weight)
+    return current.due[1]
 
 
 def _due_structure(model: CountsClassifier, learned: float, weight: float) -> float:
@@ -357,6 +377,38 @@ def _calibrate(model: CountsClassifier, current: Current) -> Calibration:
     with np.errstate(divide="ignore"):
         plain = posterior(np.log(held_out_answers(model, held)) - log_factors(current.view))
     return Calibration.fit(plain, rows.part("labels")[held.rows].astype(np.intp), held.weights, how)
+
+
+def row_plan(model: CountsClassifier) -> _kernels.ScoringPlan | None:
+    """The plan that answered the last single row, where nothing has changed since but what rows have counted."""
+    memory = model._memory
+    if memory is None or model._contest is not None:
+        return None
+    current = model._answering.current
+    if current is None or current.row_plan is None:
+        return None
+    (plan, options, until), view, counts = current.row_plan, current.view, memory.counts
+    if view.counts is not counts or counts.store is not view.layout:
+        return None
+    if options != _options(model) or (counts.version != view.form_version and memory.n_learned > until):
+        return None
+    return plan if view.unit == counts.scale else view.plan
+
+
+def keep_row_plan(model: CountsClassifier, current: Current, view: View) -> None:
+    """Let the plan of the view that has answered a row answer the next ones."""
+    current.row_plan = None
+    if view is current.view and not view.learned and model._scored_by() is model:
+        until = due(model, current) if follows_counts(model, current) else math.inf
+        current.row_plan = RowPlan(view.plan, _options(model), until)
+
+
+def _options(model: CountsClassifier) -> tuple[Any, ...]:
+    """Options by which a plan answers or not, and which may be set at any time.
+
+    And whose they are: one that chooses another classifier shares what answers with it.
+    """
+    return type(model), model.class_weight, model.unseen, model.calibrate, model.refresh, model.warm_up
 
 
 def kernel_view(model: CountsClassifier, current: Current) -> View | None:

@@ -610,6 +610,27 @@ class Classifier(TakesTurns, Estimator):
         assert self._warm_up is not None
         self._warm_up.append_counted(dict(row), label)
 
+    def _keep_at_doubling(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
+        """Keep a row by which the rows of a warm-up have doubled, where nothing in it is new; whether that was so.
+
+        What ``partial_fit`` would find out about it is known: its cells are among those of the columns so far.
+        """
+        warm = self._warm_up
+        if warm is None or weight != 1.0 or time is not None or warm.times is not None or not self.knows_columns:
+            return False
+        if warm.counted < warm.n_rows or not self.encoder_.schema.known_names.issuperset(row):
+            return False
+        label = self.code_of(y)
+        if label is None or self.encoder_.quick_row(row) is None:
+            return False
+        before = warm.n_rows
+        warm.append_row(dict(row), label)
+        fixed_by = self._fixed_by(warm, before)
+        if fixed_by is not None:
+            self._end_warm_up(fixed_by)
+        self.note_columns()
+        return True
+
     # --- answers ------------------------------------------------------------------------------------------------
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

@@ -58,7 +58,7 @@ from tanager.errors import (
     nearest,
 )
 from tanager.learning import stream
-from tanager.learning.answering import Answering, Current, kernel_view
+from tanager.learning.answering import Answering, Current, keep_row_plan, kernel_view, row_plan
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.contest import Contest
@@ -78,8 +78,7 @@ from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.gaussian import Gaussian
-from tanager.scoring.joined_values import JoinedValues
-from tanager.scoring.scorer import Scorer
+from tanager.scoring.scorer import AnswersRows, Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
 
@@ -833,10 +832,14 @@ class CountsClassifier(Classifier):
         """
         row = check_row(row, "learn_one")
         self.check_teachable()
+        if time is None and self._learn_quickly(row, y, sample_weight):
+            return self
         if self._contest is not None:
             return super().learn_one(row, y, sample_weight, time)
         if not self.columns_fixed:
-            if not self._learn_provisionally(row, y, sample_weight, time):
+            if self._learn_provisionally(row, y, sample_weight, time):
+                return self
+            if self._recutting is not None or not self._keep_at_doubling(row, y, sample_weight, time):
                 super().learn_one(row, y, sample_weight, time)
             return self
         if not is_weight(sample_weight):
@@ -883,6 +886,22 @@ class CountsClassifier(Classifier):
             self._recutting.watch(self, Batch([row], labels, weights, times))
         return self
 
+    def _learn_quickly(self, row: Mapping[str, Any], y: Any, weight: float) -> bool:
+        """Learn a row by the shortest way, where columns are fixed and nothing in it is new; whether that was so."""
+        memory = self._memory
+        if memory is None or self._warm_up is not None or self._contest is not None or self._recutting is not None:
+            return False
+        if not memory.codes_only or not is_weight(weight) or weight == 0:
+            return False
+        encoder, label = self.encoder_, self.code_of(y)
+        if label is None or encoder.has_cut or encoder.schema is not memory.counts.schema or encoder.new_names(row):
+            return False
+        codes = encoder.quick_row(row)
+        if codes is None:
+            return False
+        memory.add_codes(codes, label, weight)
+        return True
+
     def _learn_provisionally(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
         """Learn a row of a warm-up at once, where its columns stay and it brings nothing new; whether that was so."""
         if self._warm_up is None or self._recutting is not None or not self.knows_columns:
@@ -923,6 +942,9 @@ class CountsClassifier(Classifier):
         dict of label to float
             The probability of each class.
         """
+        plan = row_plan(self) if self._warm_up is None else None
+        if plan is not None:
+            return dict(zip(self.class_codes, plan.one(self.encoder_.encode_row(row, self.unseen)), strict=True))
         if not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)
@@ -931,15 +953,22 @@ class CountsClassifier(Classifier):
         moments, scorer = self._learned.moments, current.scorer
         if view is not None and moments is None:
             proba = view.plan.one(codes)
+            keep_row_plan(self, current, view)
         elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
             proba = scorer.score_row(codes, self.encoder_.continuous_row(row))
-        elif isinstance(scorer, JoinedValues) and moments is None and not self.calibrate:
-            proba = scorer.score_row(codes)
+        elif (own := self._row_answer(scorer, codes)) is not None:
+            proba = own
         else:
             query = Query(codes[None, :], None if moments is None else self._numbers([row]))
             scorer = self._calibrated(fresh=False) if self.calibrate else scorer
             proba = scorer.score(query, n_jobs=self.n_threads)[0].tolist()
         return dict(zip(self.class_codes, proba, strict=True))
+
+    def _row_answer(self, scorer: Scorer, codes: np.ndarray) -> list[float] | None:
+        """The answer of a scorer that knows a short way for single rows; None elsewhere."""
+        if self.calibrate or self._learned.moments is not None or not isinstance(scorer, AnswersRows):
+            return None
+        return scorer.answer_row(codes)
 
     def stream_proba(self, X: Any) -> np.ndarray:
         """``predict_proba`` as a stream answers: a structure that is due to be learned again may answer once more."""

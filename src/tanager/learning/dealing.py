@@ -64,9 +64,11 @@ def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
 def _ranks(sample: Sample, i: int) -> np.ndarray:
     """A column as ranks of its values in the order of their names, so that the order of codes does not matter."""
     names = [f"{type(value).__name__} {value}" for value in sample.values[i]]
-    rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names), dtype=np.uint64)
-    rank[: len(names)] = np.argsort(np.argsort(names, kind="stable"))
-    return rank[sample.codes[:, i]]
+    n = len(names)
+    rank = np.empty(n + 1, dtype=np.uint64)
+    rank[sorted(range(n), key=names.__getitem__)] = np.arange(n)
+    rank[n] = n  # missing
+    return rank[np.minimum(sample.codes[:, i].astype(np.intp), n)]
 
 
 def _weighted(rows: KeptRows, weights: np.ndarray) -> KeptRows:

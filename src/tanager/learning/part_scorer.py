@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.block import Block, Query
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
@@ -16,6 +17,7 @@ from tanager.learning.stream import plain_view
 from tanager.learning.value_tree import ValueTree
 from tanager.scoring.explain import PartList, share_out
 from tanager.scoring.forms import ParentSet, ProductOfSums
+from tanager.scoring.scorer import AnswersRows
 from tanager.scoring.view import View
 
 
@@ -28,6 +30,37 @@ class Portion(NamedTuple):
     learned: np.ndarray | None = None  # None: all, where they were learned at all
 
 
+class RowPlan(NamedTuple):
+    """How a classifier of a part answers and learns single rows; with a plan of the kernels where these do it alone."""
+
+    model: CountsClassifier
+    plan: _kernels.ScoringPlan | None
+
+    @classmethod
+    def of(cls, model: CountsClassifier) -> RowPlan:
+        """The plan of a classifier that has but counts and one structure."""
+        view = plain_view(model)
+        return cls(model, None if view is None else view.plan)
+
+    def answer(self, codes: np.ndarray) -> list[float]:
+        """The probabilities of one row; a structure follows all rows of the part."""
+        if self.plan is not None:
+            return self.plan.one(codes)
+        proba: list[float] = self.model.scorer_.score(Query(codes[None, :]))[0].tolist()
+        return proba
+
+    def learn(self, codes: np.ndarray, label: int, weight: float) -> None:
+        """Let the classifier learn one row."""
+        memory = self.model.memory
+        if self.plan is not None:
+            memory.counts.learn_row(codes, label, weight)
+        elif memory.codes_only:
+            memory.add_codes(codes, label, weight)
+        else:
+            weights = None if weight == 1.0 else np.array([weight])
+            memory.add(Block(codes[None, :], np.array([label], dtype=np.uint16), weights))
+
+
 def kept_block(memory: Memory) -> Block:
     """All rows that are kept, also where there are none."""
     if memory.rows is not None and len(memory.rows):
@@ -35,7 +68,7 @@ def kept_block(memory: Memory) -> Block:
     return Block(np.zeros((0, memory.counts.n_features), dtype=np.uint8), np.zeros(0, dtype=np.uint8))
 
 
-class PartScorer:
+class PartScorer(AnswersRows):
     """The mixture of what several classifiers say, with priors and class weights laid over it.
 
     Given priors take the place of those of all rows; the classifiers keep those of their parts, which say how the
@@ -48,6 +81,7 @@ class PartScorer:
     def __init__(self, view: View, memory: Memory, maker: LeafMaker) -> None:
         self.view, self.memory, self.maker = view, memory, maker
         self._seen: tuple[KeptRows, int, int] | None = None  # the rows in the parts: their changes, and how many
+        self._plans: dict[int, RowPlan] = {}  # of classifiers that single rows have come to, by their ids
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -63,8 +97,12 @@ class PartScorer:
         """Which classifiers answer which rows; those of a block are answered as if they had not been learned."""
         raise NotImplementedError
 
-    def _row_model(self, codes: np.ndarray) -> CountsClassifier | None:
-        """The classifier that alone answers a row; None where there may be several."""
+    def _add_row(self, codes: np.ndarray, label: int, weight: float) -> bool:
+        """``_add`` of one row, by the shortest way; False where there is none."""
+        return False
+
+    def _row_proba(self, codes: np.ndarray) -> list[float] | None:
+        """The answer of the classifier that alone answers a row; None where there may be several."""
         return None
 
     # --- answers ------------------------------------------------------------------------------------------------
@@ -77,9 +115,23 @@ class PartScorer:
         if seen == now:
             return
         appended = seen is not None and seen[0] is rows and seen[1] == rows.changes and seen[2] < len(rows)
-        if seen is None or not appended or not self._add(rows.since(seen[2])):
+        if seen is None or not appended or not self._append(rows, seen[2]):
+            self._plans = {}
             self._build(kept_block(self.memory))
         self._seen = now
+
+    def _append(self, rows: KeptRows, first: int) -> bool:
+        """Add the kept rows from one on to the parts; False where all must be made again."""
+        if first + 1 == len(rows) and rows.numbers is None and self._add_row(*rows.row(first)):
+            return True
+        return self._add(rows.since(first))
+
+    def row_plan(self, model: CountsClassifier) -> RowPlan:
+        """How one of the classifiers takes single rows; worked out once, as none of them changes but by rows."""
+        found = self._plans.get(id(model))
+        if found is None:
+            found = self._plans[id(model)] = RowPlan.of(model)
+        return found
 
     def route(self, rows: Query | Block) -> list[Portion]:
         """Which classifiers answer which rows."""
@@ -88,8 +140,8 @@ class PartScorer:
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities, or logs of the joint (up to what all classes share)."""
-        if len(query) == 1 and not log_joint and (row := self._row_answer(query)) is not None:
-            return row
+        if len(query) == 1 and not log_joint and (row := self.answer_row(query.codes[0])) is not None:
+            return np.array([row])
         out = np.zeros((len(query), self.view.counts.n_classes))
         whole = []
         for portion in self.route(query):
@@ -106,17 +158,17 @@ class PartScorer:
                 out[rows] = joint
             return out if factors is None else out + np.log(factors)
 
-    def _row_answer(self, query: Query) -> np.ndarray | None:
-        """The answer to one row by the shortest way, as a stream asks for one after the other."""
+    def answer_row(self, codes: np.ndarray) -> list[float] | None:
+        """The answer to one row by the shortest way, as a stream asks for one after the other; None: there is none."""
         self.follow()
-        model = self._row_model(query.codes[0])
-        if model is None:
+        proba = self._row_proba(codes)
+        if proba is None:
             return None
-        proba, factors = row_answer(model, query), self.factors()
-        total = sum(proba)
+        factors, total = self.factors(), sum(proba)
         if factors is not None or not total > 0:
-            return _weighed(np.array([proba]), factors)
-        return np.array([[p / total for p in proba]])
+            weighed: list[float] = _weighed(np.array([proba]), factors)[0].tolist()
+            return weighed
+        return [p / total for p in proba]
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities of learned rows, each as if its parts had not learned it."""
@@ -179,6 +231,7 @@ class TreeScorer(PartScorer):
             for at, node in tree.nodes()
         ]
         self._models: dict[int, CountsClassifier] = {}
+        self._sizes: list[int] = self._n_values.tolist()
 
     @property
     def _n_values(self) -> np.ndarray:
@@ -190,30 +243,33 @@ class TreeScorer(PartScorer):
 
     def _path(self, codes: np.ndarray) -> list[int] | None:
         """The nodes that a row comes to; None where a value is missing, so that it goes several ways."""
-        n_values, at, path = self._n_values, 0, [0]
+        n_values, at, path = self._sizes, 0, [0]
         while True:
             column, children = self._steps[at]
             if column < 0:
                 return path
             code = codes.item(column)
-            if code >= n_values.item(column):
+            if code >= n_values[column]:
                 return None
             if code not in children:
                 return path
             at = children[code]
             path.append(at)
 
-    def _row_model(self, codes: np.ndarray) -> CountsClassifier | None:
+    def _row_proba(self, codes: np.ndarray) -> list[float] | None:
         path = self._path(codes)
-        return None if path is None else self.model_of(path[-1])
+        return None if path is None else self.row_plan(self.model_of(path[-1])).answer(codes)
+
+    def _add_row(self, codes: np.ndarray, label: int, weight: float) -> bool:
+        path = self._path(codes)
+        if path is None:
+            return False
+        for at in path:
+            if at in self._models:
+                self.row_plan(self._models[at]).learn(codes, label, weight)
+        return True
 
     def _add(self, block: Block) -> bool:
-        path = self._path(block.codes[0]) if len(block) == 1 else None
-        if path is not None:
-            for at in path:
-                if at in self._models:
-                    learn_row(self._models[at], block)
-            return True
         for at, rows, shares, _ in self.tree.reached(block.codes, self._n_values):
             if at in self._models:
                 self._models[at].memory.add(_shared(block, rows, shares))
@@ -232,24 +288,6 @@ class TreeScorer(PartScorer):
         for at, which, shares, stay in self.tree.reached(rows.codes, self._n_values):
             if stay.any():
                 yield Portion(self.model_of(at), which[stay], shares[stay])
-
-
-def row_answer(model: CountsClassifier, query: Query) -> list[float]:
-    """The probabilities that a classifier of a part gives to one row; its structure follows all its rows."""
-    view = plain_view(model)
-    if view is not None:
-        return view.plan.one(query.codes[0])
-    proba: list[float] = model.scorer_.score(query)[0].tolist()
-    return proba
-
-
-def learn_row(model: CountsClassifier, block: Block) -> None:
-    """Let the classifier of a part learn one row."""
-    if model.memory.codes_only:
-        weight = 1.0 if block.weights is None else block.weights.item(0)
-        model.memory.add_codes(block.codes[0], block.labels.item(0), weight)
-    else:
-        model.memory.add(block)
 
 
 def _shared(block: Block, rows: np.ndarray, shares: np.ndarray) -> Block:

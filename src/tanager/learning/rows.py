@@ -147,6 +147,11 @@ class KeptRows:
         """Codes, labels and raw weights, oldest first; views."""
         return self.part("codes"), self.part("labels"), self.raw
 
+    def row(self, at: int) -> tuple[np.ndarray, int, float]:
+        """Codes, label and true weight of one row."""
+        arrays, at = self._arrays, self._start + at
+        return arrays["codes"][at], arrays["labels"].item(at), arrays["weights"].item(at) / self.scale
+
     @property
     def oldest(self) -> tuple[np.ndarray, int, float]:
         """Codes, label and raw weight of the oldest row."""

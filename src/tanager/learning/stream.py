@@ -241,6 +241,11 @@ def provisional_row(
     return model._provisional(row, y, weight, time)
 
 
+def keep_at_doubling(model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
+    """Keep a row of a warm-up in which nothing is new, to be counted later; whether that was so."""
+    return model._keep_at_doubling(row, y, weight, time)
+
+
 def keep_provisional_row(model: Classifier, row: Mapping[str, Any], label: int) -> None:
     """Keep such a row, which was learned, for the cut points to come."""
     model._keep_provisional(row, label)

@@ -64,9 +64,13 @@ class WarmUp:
 
     def append_counted(self, row: dict[str, Any], label: int) -> None:
         """Keep one labelled row of weight 1 and without a time, which the provisional model holds already."""
+        self.append_row(row, label)
+        self.counted = self.n_rows
+
+    def append_row(self, row: dict[str, Any], label: int) -> None:
+        """Keep such a row, which is yet to be counted."""
         self._single.append((row, label))
         self.n_rows += 1
-        self.counted = self.n_rows
 
     def _join_single(self) -> None:
         if self._single:

@@ -12,6 +12,7 @@ from tanager.counts.joint import JointCounts
 from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
 from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.scorer import AnswersRows
 from tanager.scoring.view import View
 
 Columns = tuple[int, int]
@@ -28,7 +29,7 @@ class JoinedPair(NamedTuple):
     w: int
 
 
-class JoinedValues:
+class JoinedValues(AnswersRows):
     """Naive answers in which P(x_i, x_j | y) takes the place of P(x_i | y) P(x_j | y) where a row has both values.
 
     The pairs belong to who made this scorer, and may change.
@@ -54,7 +55,7 @@ class JoinedValues:
             joint[rows] += together.score(asked, log_joint=True) - apart.score(asked, log_joint=True)
         return joint if log_joint else _answers(joint)
 
-    def score_row(self, codes: np.ndarray) -> list[float]:
+    def answer_row(self, codes: np.ndarray) -> list[float]:
         """``score`` of one row: a stream asks for one after the other."""
         if self.view.learned or self.view.estimate.strength <= 0:
             answer: list[float] = self.score(Query(codes[None, :]))[0].tolist()

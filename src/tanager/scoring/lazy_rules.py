@@ -7,6 +7,7 @@ of the counts of the rows that pass it, in which the tested columns count as mis
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,9 +19,13 @@ from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
 from tanager.errors import DataError
 from tanager.scoring.explain import PartList
+from tanager.scoring.scorer import AnswersRows
 from tanager.scoring.view import View
 
 _NOTHING = 1e-9  # less weight than this is rounding
+_FEW = 1 / 8  # of the rows: as many more are appended, while more of them begin anew
+_VIEWS = 100  # of rules that answered single rows, at most,
+_VIEWS_BYTES = 16e6  # and what their counts may take
 
 
 class Rows(Protocol):
@@ -29,6 +34,17 @@ class Rows(Protocol):
     @property
     def block(self) -> Block:
         """All rows that count, with what they weigh now."""
+        ...
+
+    @property
+    def changes(self) -> int:
+        """How often rows have left, or faded, or have got other codes."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def since(self, first: int) -> Block:
+        """``block`` of the rows from one on."""
         ...
 
 
@@ -50,7 +66,7 @@ class FoundRule:
     view: View
 
 
-class LazyRules:
+class LazyRules(AnswersRows):
     """Answers by lazy Bayesian rules. ``view`` is naive Bayes over all rows, which answers where there is no rule."""
 
     compiled = None  # rules are found for each row
@@ -59,18 +75,21 @@ class LazyRules:
         self.view, self.rows, self.search, self.max_memory = view, rows, search, max_memory
         self._rules: _RulesOfRows | None = None
         self._made_for: tuple[int, float] | None = None
+        self._kept: tuple[Any, ...] | None = None  # what is the same as long as rows are but appended
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the kernel and its cache, which are made again."""
-        return self.__dict__ | {"_rules": None, "_made_for": None}
+        return self.__dict__ | {"_rules": None, "_made_for": None, "_kept": None}
 
     def _current(self) -> _RulesOfRows:
-        """The search over the rows as they are now; with other rows the cache begins anew."""
+        """The search over the rows as they are now. It follows rows that come; where others leave, it begins anew."""
         counts = self.view.counts
         now = (counts.version, counts.scale)
         if self._rules is None or self._made_for != now:
-            self._rules = _RulesOfRows(self.rows.block, self.view, self.search, self._cache_bytes())
-            self._made_for = now
+            kept = (self.rows, self.rows.changes, counts.scale, counts.schema, counts.n_classes)
+            if self._rules is None or self._kept != kept or not self._rules.append():
+                self._rules = _RulesOfRows(self.rows, self.view, self.search, self._cache_bytes())
+            self._made_for, self._kept = now, kept
         return self._rules
 
     def _cache_bytes(self) -> float:
@@ -80,6 +99,8 @@ class LazyRules:
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities, or logs of the joint, each row by naive Bayes over the rows that pass its rule."""
+        if len(query) == 1 and not log_joint:
+            return np.array([self._current().answer_row(query.codes[0], n_jobs)])
         rules = self._current()
         out = np.empty((len(query), self.view.counts.n_classes))
         for tested, which in rules.groups(query.codes, n_jobs):
@@ -89,6 +110,10 @@ class LazyRules:
             else:
                 out[which] = self.view.score(Query(part), log_joint=log_joint, n_jobs=n_jobs)
         return out
+
+    def answer_row(self, codes: np.ndarray) -> list[float]:
+        """``score`` of one row, by the shortest way."""
+        return self._current().answer_row(codes)
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities; the rule, too, is found without the row. So nothing of the cache serves another."""
@@ -134,18 +159,25 @@ class LazyRules:
 @dataclass(frozen=True)
 class _Kept:
     block: Block
+    changes: int = 0
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def since(self, first: int) -> Block:
+        return self.block.part(slice(first, None))
 
 
 class _RulesOfRows:
     """The search over some rows, and naive Bayes over those that pass a rule."""
 
-    def __init__(self, rows: Block, view: View, search: RuleSearch, max_bytes: float) -> None:
-        estimate, counts = view.estimate, view.counts
-        self.view, self.whole = view, counts
+    def __init__(self, rows: Rows, view: View, search: RuleSearch, max_bytes: float) -> None:
+        estimate, counts, block = view.estimate, view.counts, rows.block
+        self.view, self.whole, self.given, self.n_given = view, counts, rows, len(block)
         self.kernel = _kernels.LazyRules(
-            rows.codes,
-            rows.labels,
-            rows.weights,
+            block.codes,
+            block.labels,
+            block.weights,
             counts.schema.n_values.tolist(),
             counts.n_classes,
             estimate.kind,
@@ -156,8 +188,59 @@ class _RulesOfRows:
             search.max_tests,
             max_bytes,
         )
-        first = self.kernel.first
-        self.rows = Block(rows.codes[first], rows.labels[first], self.kernel.weights)
+        self._rows: Block | None = None
+        self._views: dict[bytes, tuple[View, int]] = {}  # that have answered single rows, and how many rows they know
+        self._lock = Lock()  # tables of one row may be answered side by side
+
+    def append(self) -> bool:
+        """Let in rows that have come since; False where they are too many for that, or the search cannot follow."""
+        n = len(self.given)
+        if n - self.n_given > _FEW * self.n_given:
+            return False
+        new = self.given.since(self.n_given)
+        if not self.kernel.append(new.codes, new.labels, new.weights):
+            return False
+        self.n_given, self._rows = n, None
+        return True
+
+    @property
+    def rows(self) -> Block:
+        """The rows, those that are alike once."""
+        if self._rows is None:
+            block, first = self.given.block, self.kernel.first
+            self._rows = Block(block.codes[first], block.labels[first], self.kernel.weights)
+        return self._rows
+
+    def answer_row(self, codes: np.ndarray, n_jobs: int = 1) -> list[float]:
+        """The probabilities of one row."""
+        tested = np.zeros((1, len(codes)), dtype=np.uint8)
+        self.kernel.find(codes[None, :], tested, n_jobs)
+        if not tested.any():
+            return self.view.plan.one(codes)
+        mask, masked = tested[0].view(bool), codes.copy()
+        masked[mask] = np.iinfo(codes.dtype).max
+        if self.view.priors or self.view.factors:  # which change with the counts of all rows
+            return self.view_of(codes, mask).plan.one(masked)
+        with self._lock:
+            return self._row_view(codes, mask).plan.one(masked)
+
+    def _row_view(self, row: np.ndarray, tested: np.ndarray) -> View:
+        """``view_of``; one that was made before counts the rows that have come since."""
+        values = np.where(tested, row, np.int64(-1))
+        key = values.tobytes()
+        view, n_known = self._views.pop(key, (None, 0))
+        if view is None:
+            view = self.view_of(row, tested)
+            most = min(_VIEWS, 1 + int(_VIEWS_BYTES / max(1, view.counts.nbytes)))
+            while len(self._views) >= most:
+                del self._views[next(iter(self._views))]  # the one used longest ago
+        elif n_known < self.n_given:
+            which = self.kernel.passing_since(values.tolist(), n_known)
+            if len(which):
+                new = self.given.since(n_known).part(which - n_known)
+                view.counts.learn_rows(new.codes, new.labels, new.weights)
+        self._views[key] = view, self.n_given
+        return view
 
     def groups(self, codes: np.ndarray, n_jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
         """Which columns are tested, and the rows that this is so for, with the same values in these columns."""

@@ -39,3 +39,11 @@ class Scorer(Protocol):
     def compiled(self) -> View | None:
         """The view that gives the same answers in the kernels, row after row; None where there is more to do."""
         ...
+
+
+class AnswersRows:
+    """What a scorer inherits that knows a short way for single rows, although no form says all that it does."""
+
+    def answer_row(self, codes: np.ndarray) -> list[float] | None:
+        """Posterior probabilities of one encoded row, as ``score`` gives them; None where it takes the long way."""
+        raise NotImplementedError

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager import saved
+from tanager import _kernels, saved
 from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
@@ -24,22 +24,48 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.stream import answer_and_learn_encoded, answer_row, plain_view
 from tanager.scoring.decision import TIE
-from tanager.scoring.view import View
 
 
-@dataclass(eq=False)
 class Leaf:
     """A leaf: its classifier (None before the first row), and how it has done.
 
     ``learned`` is the weight of the rows that it has learned itself, ``waiting`` that since the last look, ``right``
-    that of the rows which its classifier, and the majority of its rows, would have answered correctly.
+    that of the rows which its classifier, and the majority of its rows, would have answered correctly. The kernels add
+    to these four numbers (``tally``).
     """
 
-    model: CountsClassifier | None = None
-    learned: float = 0.0
-    waiting: float = 0.0
-    right: tuple[float, float] = (0.0, 0.0)
-    view: View | None = None  # that answers single rows in the kernels, once it was asked for
+    __slots__ = ("bound", "model", "plan", "tally")
+
+    def __init__(
+        self,
+        model: CountsClassifier | None = None,
+        learned: float = 0.0,
+        waiting: float = 0.0,
+        right: Sequence[float] = (0.0, 0.0),
+    ) -> None:
+        self.model = model
+        self.tally = np.array([learned, waiting, *right])
+        self.plan: _kernels.ScoringPlan | None = None  # that answers single rows, where ``bound`` is that of the tree
+        self.bound: object = None
+
+    def __getstate__(self) -> Any:
+        """Without the kernels, which are bound again."""
+        return None, {"model": self.model, "tally": self.tally, "plan": None, "bound": None}
+
+    @property
+    def learned(self) -> float:
+        """The weight of the rows learned here."""
+        return self.tally.item(0)
+
+    @property
+    def waiting(self) -> float:
+        """The weight of those since the last look."""
+        return self.tally.item(1)
+
+    @property
+    def right(self) -> tuple[float, float]:
+        """The weight of rows that the classifier, and the majority, would have answered correctly."""
+        return self.tally.item(2), self.tally.item(3)
 
 
 @dataclass(eq=False)
@@ -85,6 +111,11 @@ class GrowingTree:
     answers: str = "adaptive"
     root: Leaf | Split = field(default_factory=Leaf)
     n_leaves: int = 1
+    bound: object = field(default_factory=object)  # another one where plans of leaves may be out of date
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but which leaves are bound."""
+        return self.__dict__ | {"bound": object()}
 
     # --- columns and classes -------------------------------------------------------------------------------------
 
@@ -92,11 +123,13 @@ class GrowingTree:
         """The columns have these values now, and there are these classes; leaves follow when they are needed."""
         if schema is not self.maker.schema or classes is not self.maker.classes:
             self.maker.follow(schema, classes)
+            self.bound = object()
 
     def add_columns(self, schema: Schema, n_new: int) -> None:
         """Columns have come at the end, missing in all rows so far."""
         known = len(schema) - n_new
         self.maker.follow(schema, self.maker.classes)
+        self.bound = object()
         for leaf in self.leaves():
             if leaf.model is not None:
                 wider = leaf.model.counts_shape(schema) if known < 3 else {}
@@ -167,7 +200,7 @@ class GrowingTree:
 
     def by_majority(self, leaf: Leaf) -> bool:
         """Whether a leaf answers with the shares of its classes."""
-        return self.answers == "majority" or (self.answers == "adaptive" and leaf.right[1] > leaf.right[0])
+        return self.answers == "majority" or (self.answers == "adaptive" and leaf.tally.item(3) > leaf.tally.item(2))
 
     # --- one row ------------------------------------------------------------------------------------------------
 
@@ -182,52 +215,32 @@ class GrowingTree:
     def answer_row(self, codes: np.ndarray) -> list[float]:
         """``score`` of one row, as a stream answers."""
         leaf = self.leaf_of(codes)
-        view = self._view_of(leaf)
+        plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
         if self.by_majority(leaf):
-            counts = self.model_of(leaf).memory.counts if view is None else view.counts
-            shares: list[float] = _shares(counts.class_counts).tolist()
+            shares: list[float] = _shares(self.model_of(leaf).memory.counts.class_counts).tolist()
             return shares
-        return answer_row(self.model_of(leaf), codes) if view is None else view.plan.one(codes)
+        return answer_row(self.model_of(leaf), codes) if plan is None else plan.one(codes)
 
-    def _view_of(self, leaf: Leaf) -> View | None:
+    def _bind(self, leaf: Leaf) -> _kernels.ScoringPlan | None:
         """What answers in a leaf whose classifier has but counts and one structure, with all values and classes."""
-        view, model, maker = leaf.view, leaf.model, self.maker
-        if view is None or model is None or model.classes_ is not maker.classes:
-            leaf.view = plain_view(self.model_of(leaf))
-            return leaf.view
-        counts = model.memory.counts
-        if view.counts is not counts or counts.schema is not maker.schema or counts.store is not view.layout:
-            leaf.view = plain_view(self.model_of(leaf))
-        return leaf.view
+        view = plain_view(self.model_of(leaf))
+        leaf.plan, leaf.bound = None if view is None or view.counts.sparse else view.plan, self.bound
+        return leaf.plan
 
     def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
         """``learn`` of one row of known values, by the shortest way."""
         leaf = self.leaf_of(codes)
-        view = self._view_of(leaf)
-        if view is None:
+        plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
+        if plan is None or not plan.learn_judged(codes, label, weight, leaf.tally, self.answers != "classifier"):
             weights = None if weight == 1.0 else np.array([float(weight)])
             self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights)
             return
-        if self.answers != "classifier":
-            self._judge(leaf, view, codes, label, weight)
-        view.counts.learn_row(codes, label, weight)
-        leaf.learned += weight
-        leaf.waiting += weight
-        if leaf.waiting >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
+        assert leaf.model is not None
+        leaf.model.memory.counts.version += 1
+        if leaf.tally.item(1) >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
             split = self._look(leaf)
             if split is not None:
                 self._replace(leaf, split)
-
-    def _judge(self, leaf: Leaf, view: View, codes: np.ndarray, label: int, weight: float) -> None:
-        """Note whether the classifier and the majority of a leaf answer a row rightly; as ``_chosen`` does."""
-        proba, before = view.plan.one(codes), view.counts.class_counts.tolist()
-        rows = sum(before) + len(before)
-        by_classifier, by_majority = leaf.right
-        if proba[label] >= max(proba) - TIE:
-            by_classifier += weight
-        if (before[label] + 1) / rows >= (max(before) + 1) / rows - TIE:
-            by_majority += weight
-        leaf.right = by_classifier, by_majority
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -278,8 +291,7 @@ class GrowingTree:
         before = model.counts_.class_counts
         proba = answer_and_learn_encoded(model, part)
         weights = np.ones(len(rows)) if part.weights is None else part.weights
-        leaf.learned = float(_sums(leaf.learned, weights)[-1])
-        leaf.waiting = float(_sums(leaf.waiting, weights)[-1])
+        leaf.tally[:2] = _sums(leaf.learned, weights)[-1], _sums(leaf.waiting, weights)[-1]
         out[rows] = proba if self.answers == "classifier" else self._chosen(leaf, before, part, weights, proba)
 
     def _chosen(
@@ -292,7 +304,7 @@ class GrowingTree:
         majority = _shares(np.cumsum(own, axis=0)[:-1])
         by_classifier = _sums(leaf.right[0], weights * _right(proba, part.labels))
         by_majority = _sums(leaf.right[1], weights * _right(majority, part.labels))
-        leaf.right = float(by_classifier[-1]), float(by_majority[-1])
+        leaf.tally[2:] = by_classifier[-1], by_majority[-1]
         if self.answers == "majority":
             return majority
         return np.where((by_majority > by_classifier)[:-1, None], majority, proba)
@@ -301,7 +313,7 @@ class GrowingTree:
 
     def _look(self, leaf: Leaf) -> Split | None:
         """Split a leaf where the best column is better than all others beyond chance, or hardly differs from them."""
-        leaf.waiting = 0.0
+        leaf.tally[1] = 0.0
         model = self.model_of(leaf)
         counts = model.counts_
         if np.count_nonzero(counts.class_counts) < 2:

@@ -37,7 +37,13 @@ from tanager.learning.explaining import explain_any, explain_each
 from tanager.learning.explanations import Explanations
 from tanager.learning.leaves import LeafMaker, check_leaf
 from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
-from tanager.learning.stream import keep_for_warm_up, keep_provisional_row, provisional_row, rows_of_stage
+from tanager.learning.stream import (
+    keep_at_doubling,
+    keep_for_warm_up,
+    keep_provisional_row,
+    provisional_row,
+    rows_of_stage,
+)
 from tanager.learning.tree_node import TreeNode
 from tanager.listed import names_in
 from tanager.scoring.explain import Explanation
@@ -202,11 +208,14 @@ class HoeffdingTree(Classifier):
             size = int(np.argmin(counts[done:])) if not counts[done:].all() else len(counts) - done
             if size:
                 weights = None if batch.weights is None else batch.weights[done : done + size]
-                self._run(table.part(done, done + size), batch.labels[done : done + size], weights)
+                self._run(table.part(done, done + size), batch.labels[done : done + size], weights, answers=False)
             done += size + 1
 
-    def _run(self, table: Table, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Answer and learn rows that count, in their order; those with a new value by themselves."""
+    def _run(self, table: Table, labels: np.ndarray, weights: np.ndarray | None, *, answers: bool = True) -> np.ndarray:
+        """Answer and learn rows that count, in their order; those with a new value by themselves.
+
+        Without ``answers`` nobody looks at what comes back.
+        """
         name = type(self).__name__
         m, parts, done = len(labels), list[np.ndarray](), 0
         while done < m:
@@ -219,7 +228,7 @@ class HoeffdingTree(Classifier):
                 parts.append(self._followed().learn(codes[: end - done], labels[done:end], own))
             if end < done + len(new):  # a value that no row before this one had
                 own = None if weights is None else weights[end : end + 1]
-                parts.append(self._learn_new(table.part(end, end + 1), labels[end : end + 1], own))
+                parts.append(self._learn_new(table.part(end, end + 1), labels[end : end + 1], own, answers=answers))
                 end += 1
                 if cut := self.encoder_.take_cuts():
                     learned = self._class_weight.sum() + (end if weights is None else weights[:end].sum())
@@ -234,10 +243,12 @@ class HoeffdingTree(Classifier):
         found: np.ndarray = beyond.any(axis=1)
         return found
 
-    def _learn_new(self, row: Table, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    def _learn_new(self, row: Table, labels: np.ndarray, weights: np.ndarray | None, *, answers: bool) -> np.ndarray:
         """Answer one row as any row with an unseen value is answered, then take its values in."""
         unseen = "ignore" if self.unseen == "error" else self.unseen  # only questions are refused
-        answer = self._followed().score(self.encoder_.encode(row, unseen), fresh=False)
+        answer = np.zeros((1, len(self.classes_)))
+        if answers:
+            answer = self._followed().score(self.encoder_.encode(row, unseen), fresh=False)
         self.encoder_.keep_values(self._tree.split_columns())  # whose values have branches
         codes = self.encoder_.update(row, None, type(self).__name__)
         self._followed().learn(codes, labels, weights)
@@ -268,6 +279,8 @@ class HoeffdingTree(Classifier):
         found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
         if found is None:
             found = provisional_row(self, row, y, sample_weight, time)
+            if found is None and keep_at_doubling(self, row, y, sample_weight, time):
+                return self
             if found is None:
                 return super().learn_one(row, y, sample_weight, time)
         codes, label = found
