@@ -83,7 +83,7 @@ def test_answers_are_those_of_a_twin_that_reads_the_rows(drawn):
 @examples(15)
 @given(small_forests(), st.integers(0, 99))
 def test_rows_never_seen_are_answered_as_by_the_twin(drawn, seed):
-    model, X, _, _ = drawn
+    model, *_ = drawn
     block, schema = model.memory.rows.block, model.counts_.schema
     rows = slots_of(block.codes, schema.n_values).T.tolist()
     weights = np.ones(len(block)) if block.weights is None else block.weights
