@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -731,8 +732,13 @@ def _for_each(work: Callable[[int], Result], columns: Sequence[int], n_rows: int
     """The results for every column; in threads when there is much to do, since sorting and Arrow run without Python."""
     if n_rows * len(columns) < MANY_CELLS:
         return [work(i) for i in columns]
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None) as pool:
-        return list(pool.map(work, columns))
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    size = -(
+        -len(columns) // (4 * workers)
+    )  # a few parts for each worker: to hand over a column takes longer than most
+    parts = [columns[at : at + size] for at in range(0, len(columns), size)]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(chain.from_iterable(pool.map(lambda part: [work(i) for i in part], parts)))
 
 
 def _row_of_cut(codec: Codec, cells: Cells, keep: np.ndarray | None) -> int | None:
