@@ -1,14 +1,13 @@
 """One page for every name that `docs/api/README.md` lists, written before Sphinx reads: its docstring and its methods.
 
 Methods that all classifiers have are described once, on `docs/api/classifiers.md`; the page of a classifier links
-there. Methods that parts of the library call on each other are left out (`numpydoc_validation` in pyproject.toml).
+there. Methods that parts of the library call on each other are left out, as `help` leaves them out (`tanager.listed`).
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import tomllib
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -21,12 +20,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.listed import unlisted_names
 
 ROOT = Path(__file__).parent.parent.parent
 LIST = ROOT / "docs" / "api" / "README.md"
 PAGES = ROOT / "docs" / "api" / "names"
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
-NOT_FOR_USERS = re.compile("|".join(SETTINGS["exclude"]))
 SHARED = CountsClassifier  # its methods are described on the page that all classifiers share
 SHARED_NAME = f"{SHARED.__module__}.{SHARED.__qualname__}"
 
@@ -64,9 +62,8 @@ def _for_users(cls: type, name: str) -> bool:
     described = inspect.isfunction(member) or isinstance(
         member, staticmethod | classmethod | property | cached_property
     )
-    place = f"{home.__module__}.{home.__qualname__}.{name}"
     ours = home.__module__.startswith("tanager")
-    return described and ours and bool(getattr(member, "__doc__", None)) and not NOT_FOR_USERS.search(place)
+    return described and ours and bool(getattr(member, "__doc__", None)) and name not in unlisted_names(cls)
 
 
 def page_of(name: str) -> str:
