@@ -97,7 +97,7 @@ def test_rows_never_seen_are_answered_as_by_the_twin(drawn, seed):
 def test_contexts_that_no_row_has_share_lines_of_the_tables():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, (60, 6)).astype(str), rng.integers(0, 12, 60)
-    model = NetworkForest(n_members=10).fit(X, y)
+    model = NetworkForest(n_members=5).fit(X, y)
     tables, block = model.scorer_.tables, model.memory.rows.block
     assert tables.n_bytes < 0.7 * tables.cells().nbytes
     whole = model.scorer_.kernel.tables_of(tables.cells(), 12)  # a line for every context
@@ -108,6 +108,10 @@ def test_contexts_that_no_row_has_share_lines_of_the_tables():
         tables.score(slots, out[0])
         whole.score(slots, out[1], n_jobs=2)
         np.testing.assert_array_equal(*out)
+    rows = slots_of(block.codes, model.counts_.schema.n_values).T.tolist()
+    got = model.scorer_.score(Query(asked[:, :10].T.copy()), log_joint=True)
+    for own, slots in zip(got, asked[:, :10].T.tolist(), strict=True):
+        np.testing.assert_allclose(own, twin_logs(model, rows, block.labels, np.ones(60), slots), atol=2e-4)
 
 
 @examples(10)
