@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from tanager import saved
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.left_out import Change, Factor, LeftOut, best_change, check_search
+from tanager.learning.left_out import Change, Factor, LeftOut, check_search
 from tanager.learning.rows import KeptRows
 from tanager.learning.subset_search import STEPS, Step
 from tanager.scoring.forms import Form, ProductOfSums
@@ -69,14 +68,13 @@ class Joining(CountsClassifier):
         dependent = _dependent(counts)
         promising = None if dependent is None else _Promising(dependent)
         while True:
-            alone, together = self._moves(blocks, counts.n_features)
-            if promising is not None:
-                together = promising(together, blocks)
+            alone = self._alone(blocks, counts.n_features)
+            together = self._together(alone, blocks) if promising is None else promising(alone, blocks)
             factors = moves.factors(alone, together, {*blocks})
             if not factors:
                 break
             least = current[0] + self.min_gain
-            best, quality = best_change(left_out, [(factor,) for factor in factors], above=least)
+            best, quality = left_out.best(factors, above=least)
             if not quality[0] > least:
                 break
             left_out.make([factors[best]])
@@ -93,8 +91,12 @@ class Joining(CountsClassifier):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         raise NotImplementedError
 
-    def _moves(self, blocks: list[JoinedColumns], n: int) -> tuple[list[JoinedColumns], list[_Partners]]:
-        """Blocks to add, or to leave out if they are there, and then those to join, in the order of their trial."""
+    def _alone(self, blocks: list[JoinedColumns], n: int) -> list[JoinedColumns]:
+        """Blocks to add, or to leave out if they are there, in the order of their trial."""
+        raise NotImplementedError
+
+    def _together(self, alone: list[JoinedColumns], blocks: list[JoinedColumns]) -> list[_Partners]:
+        """Those of the blocks that each of the former may be joined to."""
         raise NotImplementedError
 
     @property
@@ -149,9 +151,11 @@ class BSEJ(Joining):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         return [(i,) for i in range(n)]
 
-    def _moves(self, blocks: list[JoinedColumns], n: int) -> tuple[list[JoinedColumns], list[_Partners]]:
-        """Leave a block out, or join two."""
-        return blocks, [(block, blocks[place + 1 :]) for place, block in enumerate(blocks)]
+    def _alone(self, blocks: list[JoinedColumns], n: int) -> list[JoinedColumns]:
+        return blocks
+
+    def _together(self, alone: list[JoinedColumns], blocks: list[JoinedColumns]) -> list[_Partners]:
+        return [(block, blocks[place + 1 :]) for place, block in enumerate(blocks)]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -183,13 +187,27 @@ class FSSJ(Joining):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         return []
 
-    def _moves(self, blocks: list[JoinedColumns], n: int) -> tuple[list[JoinedColumns], list[_Partners]]:
-        """Add a column by itself, or join it to a block."""
-        unused: list[JoinedColumns] = [(i,) for i in sorted(set(range(n)) - {i for block in blocks for i in block})]
-        return unused, [(column, blocks) for column in unused]
+    def _alone(self, blocks: list[JoinedColumns], n: int) -> list[JoinedColumns]:
+        return [(i,) for i in sorted(set(range(n)) - {i for block in blocks for i in block})]
+
+    def _together(self, alone: list[JoinedColumns], blocks: list[JoinedColumns]) -> list[_Partners]:
+        return [(column, blocks) for column in alone]
 
 
 _Partners = tuple[JoinedColumns, Sequence[JoinedColumns]]  # a block, and others that it can be joined to
+
+
+class _Line:
+    """A block's partners, those of them that it can be joined to, and what that does."""
+
+    def __init__(
+        self,
+        of: Sequence[JoinedColumns],
+        partners: list[JoinedColumns],
+        joined: Mapping[JoinedColumns, Factor | None],
+    ) -> None:
+        self.of, self.partners = of, partners
+        self.factors = [factor for other in partners if (factor := joined[other]) is not None]
 
 
 class _Moves:
@@ -206,6 +224,7 @@ class _Moves:
         self._blocks: dict[JoinedColumns, Factor] = {}
         self._without: dict[JoinedColumns, Factor] = {}
         self._joined: dict[JoinedColumns, dict[JoinedColumns, Factor | None]] = {}  # None: too many combinations
+        self._lines: dict[JoinedColumns, _Line] = {}
         self._nbytes = 0
         self._n_classes = counts.n_classes
         whole = left_out.counts_blocks()
@@ -216,27 +235,35 @@ class _Moves:
         self, alone: Sequence[JoinedColumns], together: Sequence[_Partners], there: set[JoinedColumns]
     ) -> list[Factor]:
         """Of every move: blocks that are there are left out, others are added; then of every two that can be joined."""
+        fresh = [(block, others) for block, others in together if not self._is_known(block, others)]
         new = [
             (block, other)
-            for block, others in together
+            for block, others in fresh
             for line in (self._joined.setdefault(block, {}),)
             for other in others
             if other not in line
         ]
         self._prepare(alone, new, there)
-        found: list[Factor | None] = [
-            self._without[block] if block in there else self._blocks[block] for block in alone
-        ]
-        for block, others in together:
-            found += map(self._joined[block].__getitem__, others)
-        return [factor for factor in found if factor is not None]
+        for block, others in fresh:
+            line = self._joined[block]
+            self._lines[block] = _Line(others, [other for other in others if line[other] is not None], line)
+        found = [self._without[block] if block in there else self._blocks[block] for block in alone]
+        for block, _ in together:
+            found += self._lines[block].factors
+        return found
+
+    def _is_known(self, block: JoinedColumns, others: Sequence[JoinedColumns]) -> bool:
+        """Whether these are the partners that the block had in the last step."""
+        return block in self._lines and self._lines[block].of is others
 
     def pair(self, together: Sequence[_Partners], place: int) -> list[JoinedColumns]:
         """The blocks that the move at this place joins."""
-        pairs = (
-            [block, other] for block, others in together for other in others if self._joined[block][other] is not None
-        )
-        return next(islice(pairs, place, None))
+        for block, _ in together:
+            partners = self._lines[block].partners
+            if place < len(partners):
+                return [block, partners[place]]
+            place -= len(partners)
+        raise IndexError
 
     def _prepare(
         self,
@@ -308,9 +335,10 @@ class _Moves:
     def forget(self, blocks: Sequence[JoinedColumns]) -> None:
         """These were moved; all that were joined are forgotten where they take much memory."""
         if self._nbytes > CACHED_BYTES:
-            self._joined, self._nbytes = {}, 0
+            self._joined, self._lines, self._nbytes = {}, {}, 0
         for block in blocks:
             self._joined.pop(block, None)
+            self._lines.pop(block, None)
             for line in self._joined.values():
                 if gone := line.pop(block, None):
                     self._nbytes -= gone.nbytes
@@ -338,14 +366,10 @@ class _Promising:
         self._owner: dict[int, JoinedColumns] = {}
         self._near: dict[JoinedColumns, list[JoinedColumns]] = {}
 
-    def __call__(self, together: Sequence[_Partners], blocks: Sequence[JoinedColumns]) -> list[_Partners]:
-        """Those among the partners that are given, which are all from some block on."""
+    def __call__(self, alone: Sequence[JoinedColumns], blocks: Sequence[JoinedColumns]) -> list[_Partners]:
+        """The partners of each of the former; a list stays the same one as long as its blocks do."""
         self._follow({i: block for block in blocks for i in block})
-        found: list[_Partners] = []
-        for block, others in together:
-            near = self._near_to(block)
-            found.append((block, near[bisect_left(near, others[0]) :] if others else []))
-        return found
+        return [(block, self._near[block] if block in self._near else self._near_to(block)) for block in alone]
 
     def _follow(self, owner: dict[int, JoinedColumns]) -> None:
         before, self._owner = self._owner, owner
@@ -355,9 +379,11 @@ class _Promising:
             del self._near[block]
 
     def _near_to(self, block: JoinedColumns) -> list[JoinedColumns]:
-        if block not in self._near:
-            owner = self._owner
-            self._near[block] = sorted({owner[j] for i in block for j in self._dependent[i] if j in owner})
+        owner = self._owner
+        near = {owner[j] for i in block for j in self._dependent[i] if j in owner}
+        if owner.get(block[0]) == block:  # of two blocks that are there, each pair is tried once
+            near = {other for other in near if other > block}
+        self._near[block] = sorted(near)
         return self._near[block]
 
 

@@ -114,9 +114,9 @@ class JointCounts(Listed):
     """
 
     unlisted = names_in("""
-        forget_row forget_rows from_header learn_row learn_rows make_sure_of_room narrowed note_raw_cells pairs
-        places_of raw_cells raw_now refuse_full_codes require reserve singles store take_away take_scale to_header
-        with_modes
+        forget_row forget_rows from_header learn_row learn_rows make_sure_of_room may_take_families narrowed
+        note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require reserve singles store take_away
+        take_scale to_header with_families_of with_modes
     """)
 
     def __init__(
@@ -955,6 +955,19 @@ class JointCounts(Listed):
         new = self._blank(self.schema, self.classes, order=order, anchors=(), families=families, sparse=sparse)
         new._absorb(self, range(self.n_features), 1.0)
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
+        return new
+
+    def may_take_families(self, order: int, anchors: Sequence[int]) -> bool:
+        """Whether counts of this order with further families need nothing else that is not here."""
+        no_room = np.array_equal(self.n_slots, self.schema.n_values + self.spare + 1)  # for other values than families
+        return no_room and self.order == order and self.anchors == tuple(anchors)
+
+    def with_families_of(self, other: JointCounts) -> JointCounts:
+        """These counts with the families of others of the same rows. They share their tables, so use neither again."""
+        new = JointCounts.__new__(JointCounts)
+        new.__dict__ |= self.__dict__
+        new.families, new.sparse, new._families = other.families, other.sparse, other._families
+        new._handle, new._rows_left, new.version = None, 0, self.version + 1
         return new
 
     def places_of(self, other: JointCounts) -> list[int]:

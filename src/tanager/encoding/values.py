@@ -125,14 +125,17 @@ class Categories:
         if self.exact:
             return self
         order = _first_seen(self.index, len(self.values))
+        if np.array_equal(order, np.arange(len(self.values))):
+            return replace(self, exact=True)
         table = np.full(len(self.values) + 1, -1, dtype=np.int32)
         table[order] = np.arange(len(order))
-        return replace(self, values=[self.values[v] for v in order], index=table[self.index], exact=True)
+        return replace(self, values=[self.values[v] for v in order.tolist()], index=table[self.index], exact=True)
 
     @property
     def may_be_dates(self) -> bool:
         """Whether the first cell is a date in text, or a mark of a missing one; most text is told by it."""
-        first = [self.values[v] for v in self.index[self.index >= 0][:1].tolist()]
+        head = self.index[:1] if len(self.index) and self.index[0] >= 0 else self.index[self.index >= 0][:1]
+        first = [self.values[v] for v in head.tolist()]
         return all(isinstance(value, str) and read_date(value) is not None for value in first)
 
     @cached_property
@@ -310,13 +313,16 @@ def index_whole(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(whole, return_inverse=True)
 
 
-def _first_seen(index: np.ndarray, n_values: int) -> list[int]:
+def _first_seen(index: np.ndarray, n_values: int) -> np.ndarray:
     """Which values occur, in order of first appearance."""
-    # Most columns show all their values early: sorting ever longer heads avoids sorting the whole column.
-    size = 4096
+    # Most columns show all their values early, so ever longer heads are looked at.
+    size = 256
     while True:
         head = index[:size]
-        values, first = np.unique(head[head >= 0], return_index=True)
-        if size >= len(index) or len(values) == n_values:
-            return [int(v) for v in values[np.argsort(first)]]
+        first = np.full(n_values + 1, len(head))  # row of each value; behind them, of what is missing
+        first[head[::-1]] = np.arange(len(head) - 1, -1, -1)  # of rows with one value the last to be written counts
+        seen = first[:-1] < len(head)
+        if size >= len(index) or seen.all():
+            values = np.flatnonzero(seen)
+            return values[np.argsort(first[values])]
         size *= 16

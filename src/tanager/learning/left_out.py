@@ -81,6 +81,7 @@ class LeftOutAnswers(Protocol[P_contra]):
 
 Factor = _kernels.Factor  # what multiplies the joint of every learned row, left out, as logs; rows alike share a line
 Change = Sequence[Factor]  # factors that a step of a search multiplies by
+Sets = list[range]  # of changes, whose factors stand one behind the other
 
 
 class LeftOut:
@@ -220,30 +221,48 @@ class LeftOut:
         """
         if self._criterion == "auc":
             return [self._ranking(change) for change in changes]
-        if self._criterion == "log_loss":
-            sums = self._sums(changes, probabilities=True)
-            return [(round(log, 12), 0.0) for log in (sums[:, 2] / self._total).tolist()]
-        right = 1.0 - self._sums(changes, probabilities=False, only_best=above is not None)[:, 0] / self._total
-        most = right.max(initial=0.0)
-        if above is not None and not most > above:
-            return [(r, 0.0) for r in right.tolist()]
-        best = np.flatnonzero(ties | (right == most))  # accuracy alone needs no exponentials
-        own = np.zeros(len(changes))
-        own[best] = self._sums([changes[q] for q in best.tolist()], probabilities=True)[:, 1] / self._total
-        return [(r, round(p, 12) if p else 0.0) for r, p in zip(right.tolist(), own.tolist(), strict=True)]
-
-    def _sums(self, changes: Sequence[Change], *, probabilities: bool, only_best: bool = False) -> np.ndarray:
-        out = np.zeros((len(changes), 3))
+        factors, sets = list(chain.from_iterable(changes)), None
         sizes = list(map(len, changes))
-        sets = None  # most searches try one factor each, some of them a hundred thousand
-        if {*sizes} - {1}:
+        if sizes.count(1) < len(sizes):
             sets = [range(end - size, end) for end, size in zip(accumulate(sizes), sizes, strict=True)]
+        if self._criterion == "log_loss":
+            sums = self._sums(factors, sets, probabilities=True)
+            return [(round(log, 12), 0.0) for log in (sums[:, 2] / self._total).tolist()]
+        right, own = self._right(factors, sets, ties=ties, above=above)
+        return list(zip(right.tolist(), own.tolist(), strict=True))
+
+    def best(self, factors: list[Factor], above: float = -math.inf) -> tuple[int, Quality]:
+        """``best_change`` where a change is one factor; a search may try thousands of them in every step."""
+        if self._criterion != "accuracy":
+            return best_change(self, [(factor,) for factor in factors], above)
+        right, own = self._right(factors, None, ties=False, above=above)
+        ahead = np.flatnonzero(right == right.max())
+        place = int(ahead[np.argmax(own[ahead])])
+        return place, (float(right[place]), float(own[place]))
+
+    def _right(
+        self, factors: list[Factor], sets: Sets | None, *, ties: bool, above: float | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The accuracy after each change, and the probabilities of the true class that decide among equals."""
+        right = 1.0 - self._sums(factors, sets, probabilities=False, only_best=above is not None)[:, 0] / self._total
+        own, most = np.zeros(len(right)), right.max(initial=0.0)
+        if above is None or most > above:
+            best = np.flatnonzero(ties | (right == most)).tolist()  # accuracy alone needs no exponentials
+            chosen = ([factors[q] for q in best], None) if sets is None else (factors, [sets[q] for q in best])
+            own[best] = [round(p, 12) for p in (self._sums(*chosen, probabilities=True)[:, 1] / self._total).tolist()]
+        return right, own
+
+    def _sums(
+        self, factors: list[Factor], sets: Sets | None, *, probabilities: bool, only_best: bool = False
+    ) -> np.ndarray:
+        """What the kernels say of changes: each of the factors, or those at the places in each of the sets."""
+        out = np.zeros((len(factors if sets is None else sets), 3))
         _kernels.score_changes(
             self.joint,
             self.labels,
             self.weights,
             self._preference,
-            list(chain.from_iterable(changes)),
+            factors,
             sets,
             out,
             probabilities,

@@ -456,6 +456,9 @@ class Memory:
         tables = _tables_for(families, shape, old.n_features)
         sparse = sparse_families(tables["families"], old.n_slots, old.n_classes, n_rows)
         options: dict[str, Any] = {**tables, "spare": old.spare, "max_memory": self.max_memory}
+        shared = old.may_take_families(tables["order"], tables.get("anchors", ()))
+        if shared:
+            options |= {"order": 1, "anchors": ()}
         counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
         counts.take_scale(old)
         if self.elsewhere is not None:
@@ -463,6 +466,7 @@ class Memory:
         else:
             for block in self.look_again():
                 counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+        counts = old.with_families_of(counts) if shared else counts
         check_budget(
             counts.nbytes,
             self.max_memory,
