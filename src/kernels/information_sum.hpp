@@ -17,14 +17,16 @@ struct Information {
 };
 
 // n log n, and 0 for 0. Most cells of a wide table hold a small whole number, whose product is at hand.
-constexpr std::size_t kSmallCounts = 1024;
+constexpr std::size_t kSmallCounts = 8192;
 extern const double *const small_n_log_n;
 
+[[gnu::noinline]] inline double large_n_log_n(double n) { return n > 0.0 ? n * std::log(n) : 0.0; }
+
 inline double n_log_n(double n) {
-    if (!(n > 0.0)) return 0.0;
-    if (n < static_cast<double>(kSmallCounts))
-        if (const auto k = static_cast<std::uint32_t>(n); static_cast<double>(k) == n) return small_n_log_n[k];
-    return n * std::log(n);
+    if (n >= 0.0 && n < static_cast<double>(kSmallCounts)) [[likely]]
+        if (const auto k = static_cast<std::uint32_t>(n); static_cast<double>(k) == n) [[likely]]
+            return small_n_log_n[k];
+    return large_n_log_n(n);
 }
 inline double n_log_n(std::uint32_t n) {
     return n < kSmallCounts ? small_n_log_n[n] : static_cast<double>(n) * std::log(static_cast<double>(n));

@@ -20,42 +20,46 @@ constexpr std::uint64_t kMissing = ~std::uint64_t{0};
 
 // --- increments --------------------------------------------------------------------------------------------------
 
-// cell = cell * n_values + code; all bits of `missing` are set where a code is no value.
+// cell = cell * n_values + code
 template <class Code, class Index>
-[[gnu::always_inline]] inline void fold_in(const Code *codes, std::size_t n_rows, std::uint32_t n_values, Index *cell,
-                                           Index *missing) {
-    for (std::size_t r = 0; r < n_rows; ++r) {
+[[gnu::always_inline]] inline void fold_in(const Code *codes, std::size_t n_rows, Index n_values, Index *cell) {
+    for (std::size_t r = 0; r < n_rows; ++r)
         cell[r] = static_cast<Index>(static_cast<std::uint32_t>(cell[r]) * n_values + codes[r]);
-        missing[r] = static_cast<Index>(missing[r] | (codes[r] < n_values ? Index{0} : static_cast<Index>(-1)));
-    }
 }
 
-// The same for the last variable of a table: rows that lack something go to the cell after the last.
+// All bits of `missing` are set where a code is no value: is `first_gap` or more.
 template <class Code, class Index>
-[[gnu::always_inline]] inline void finish_with(const Code *codes, std::size_t n_rows, std::uint32_t n_values,
-                                               const Index *cell, const Index *missing, Index dump, Index *out) {
-    for (std::size_t r = 0; r < n_rows; ++r) {
-        const auto at = static_cast<Index>(static_cast<std::uint32_t>(cell[r]) * n_values + codes[r]);
-        const auto lost = static_cast<Index>(missing[r] | (codes[r] < n_values ? Index{0} : static_cast<Index>(-1)));
-        out[r] = static_cast<Index>((at & ~lost) | (dump & lost));
-    }
+[[gnu::always_inline]] inline void note_gaps(const Code *codes, std::size_t n_rows, Code first_gap, Index *missing) {
+    for (std::size_t r = 0; r < n_rows; ++r)
+        missing[r] = static_cast<Index>(missing[r] | (codes[r] >= first_gap ? static_cast<Index>(-1) : Index{0}));
+}
+
+// Rows that lack something go to the cell after the last.
+template <class Index>
+[[gnu::always_inline]] inline void move_gaps(const Index *missing, std::size_t n_rows, Index dump, Index *cell) {
+    for (std::size_t r = 0; r < n_rows; ++r)
+        cell[r] = static_cast<Index>((cell[r] & ~missing[r]) | (dump & missing[r]));
 }
 
 template <class Code, class Index>
 struct Folding {
-    void (*fold)(const Code *, std::size_t, std::uint32_t, Index *, Index *);
-    void (*finish)(const Code *, std::size_t, std::uint32_t, const Index *, const Index *, Index, Index *);
+    void (*fold)(const Code *, std::size_t, Index, Index *);
+    void (*note_gaps)(const Code *, std::size_t, Code, Index *);
+    void (*move_gaps)(const Index *, std::size_t, Index, Index *);
 };
 
-#define TANAGER_FOLDING(name, target)                                                                                \
-    template <class Code, class Index>                                                                               \
-    target void fold_##name(const Code *codes, std::size_t n, std::uint32_t n_values, Index *cell, Index *missing) { \
-        fold_in(codes, n, n_values, cell, missing);                                                                  \
-    }                                                                                                                \
-    template <class Code, class Index>                                                                               \
-    target void finish_##name(const Code *codes, std::size_t n, std::uint32_t n_values, const Index *cell,           \
-                              const Index *missing, Index dump, Index *out) {                                        \
-        finish_with(codes, n, n_values, cell, missing, dump, out);                                                   \
+#define TANAGER_FOLDING(name, target)                                                                \
+    template <class Code, class Index>                                                               \
+    target void fold_##name(const Code *codes, std::size_t n, Index n_values, Index *cell) {         \
+        fold_in(codes, n, n_values, cell);                                                           \
+    }                                                                                                \
+    template <class Code, class Index>                                                               \
+    target void note_gaps_##name(const Code *codes, std::size_t n, Code first_gap, Index *missing) { \
+        note_gaps(codes, n, first_gap, missing);                                                     \
+    }                                                                                                \
+    template <class Index>                                                                           \
+    target void move_gaps_##name(const Index *missing, std::size_t n, Index dump, Index *cell) {     \
+        move_gaps(missing, n, dump, cell);                                                           \
     }
 
 TANAGER_FOLDING(plain, )
@@ -69,10 +73,11 @@ template <class Code, class Index>
 Folding<Code, Index> folding() {
 #if defined(__x86_64__)
     const CpuLevel level = chosen_cpu_level();
-    if (level == CpuLevel::avx512) return {fold_avx512<Code, Index>, finish_avx512<Code, Index>};
-    if (level == CpuLevel::avx2) return {fold_avx2<Code, Index>, finish_avx2<Code, Index>};
+    if (level == CpuLevel::avx512)
+        return {fold_avx512<Code, Index>, note_gaps_avx512<Code, Index>, move_gaps_avx512<Index>};
+    if (level == CpuLevel::avx2) return {fold_avx2<Code, Index>, note_gaps_avx2<Code, Index>, move_gaps_avx2<Index>};
 #endif
-    return {fold_plain<Code, Index>, finish_plain<Code, Index>};
+    return {fold_plain<Code, Index>, note_gaps_plain<Code, Index>, move_gaps_plain<Index>};
 }
 
 // One row in every `spread` goes to each of the tables, so that rows of the same cell need not wait for each other.
@@ -148,7 +153,8 @@ double Sample::bits_cost(const Variables &base, const Variables &others) const {
 
 double Sample::increments_cost(const Variables &base, const Variables &others) const {
     const double masks = n_cells(base);
-    double per_row = 0.3 * static_cast<double>(base.size());
+    double per_row = 0.0;
+    for (const std::size_t i : base) per_row += may_lack<std::uint16_t>(i) ? 0.3 : 0.1;
     for (const std::size_t i : others) {
         const double cells = masks * static_cast<double>(n_values_[i]);
         per_row += cells <= kSpreadCells ? 1.6 : cells <= 3e5 ? 3.0 : cells <= 3e7 ? 10.0 : 30.0;
@@ -176,6 +182,13 @@ const Sample::Slices &Sample::slices(std::size_t i) const {
         slices_[i] = std::move(made);
     }
     return *slices_[i];
+}
+
+template <class Code>
+bool Sample::may_lack(std::size_t i) const {
+    if (n_values_[i] > std::numeric_limits<Code>::max()) return false;
+    const std::lock_guard<std::mutex> lock(cutting_);
+    return slices_[i] == nullptr || !slices_[i]->complete;
 }
 
 bool Sample::complete(std::size_t i) const { return n_values_[i] <= kMostSliced && slices(i).complete; }
@@ -341,20 +354,36 @@ void Sample::increment(const Variables &base, const Variables &others, const std
         steps[k] = n[k] <= kSpreadCells ? n[k] + 1 : 0;
         cells[k].resize((n[k] + 1) * (steps[k] > 0 ? kSpread : 1));
     }
+    Variables gaps;  // those of the base that rows may lack
+    std::copy_if(base.begin(), base.end(), std::back_inserter(gaps), [&](std::size_t i) { return may_lack<Code>(i); });
     const std::size_t most = std::min(kIndexRows, n_rows_);
-    std::vector<Index> cell(most), missing(most), out(most);
+    std::vector<Index> cell(most), missing(most), out(most), lost(most);
     for (std::size_t start = 0; start < n_rows_; start += kIndexRows) {
         const std::size_t rows = std::min(kIndexRows, n_rows_ - start);
+        const auto fold = [&](std::size_t i, std::vector<Index> &to) {
+            functions.fold(column<Code>(i) + start, rows, static_cast<Index>(n_values_[i]), to.data());
+        };
+        const auto note_gaps = [&](std::size_t i, std::vector<Index> &to) {
+            functions.note_gaps(column<Code>(i) + start, rows, static_cast<Code>(n_values_[i]), to.data());
+        };
         std::fill_n(cell.begin(), rows, Index{0});
-        std::fill_n(missing.begin(), rows, Index{0});
-        for (const std::size_t i : base)
-            functions.fold(column<Code>(i) + start, rows, static_cast<std::uint32_t>(n_values_[i]), cell.data(),
-                           missing.data());
+        for (const std::size_t i : base) fold(i, cell);
+        if (!gaps.empty()) std::fill_n(missing.begin(), rows, Index{0});
+        for (const std::size_t i : gaps) note_gaps(i, missing);
         for (std::size_t k = 0; k < others.size(); ++k) {
             const std::size_t i = others[k];
-            functions.finish(column<Code>(i) + start, rows, static_cast<std::uint32_t>(n_values_[i]), cell.data(),
-                             missing.data(), static_cast<Index>(n[k]), out.data());
-            add_rows(out.data(), rows, weights_ == nullptr ? nullptr : weights_ + start, cells[k].data(), steps[k]);
+            std::vector<Index> &own = k + 1 < others.size() ? out : cell;  // the last may use up what is there
+            if (&own == &out) std::copy_n(cell.begin(), rows, out.begin());
+            fold(i, own);
+            if (may_lack<Code>(i)) {
+                if (gaps.empty()) std::fill_n(lost.begin(), rows, Index{0});
+                else std::copy_n(missing.begin(), rows, lost.begin());
+                note_gaps(i, lost);
+                functions.move_gaps(lost.data(), rows, static_cast<Index>(n[k]), own.data());
+            } else if (!gaps.empty()) {
+                functions.move_gaps(missing.data(), rows, static_cast<Index>(n[k]), own.data());
+            }
+            add_rows(own.data(), rows, weights_ == nullptr ? nullptr : weights_ + start, cells[k].data(), steps[k]);
         }
     }
     for (std::size_t k = 0; k < others.size(); ++k)
@@ -401,9 +430,11 @@ void Sample::add_to_keys(const Variables &variables, std::vector<std::uint64_t> 
         const std::size_t rows = std::min(kIndexRows, n_rows_ - start);
         std::fill_n(cell.begin(), rows, 0);
         std::fill_n(missing.begin(), rows, 0);
-        for (const std::size_t i : variables)
-            functions.fold(column<Code>(i) + start, rows, static_cast<std::uint32_t>(n_values_[i]), cell.data(),
-                           missing.data());
+        for (const std::size_t i : variables) {
+            const Code *codes = column<Code>(i) + start;
+            functions.fold(codes, rows, static_cast<std::uint32_t>(n_values_[i]), cell.data());
+            if (may_lack<Code>(i)) functions.note_gaps(codes, rows, static_cast<Code>(n_values_[i]), missing.data());
+        }
         for (std::size_t r = 0; r < rows; ++r) {
             std::uint64_t &key = keys[start + r];
             key = key == kMissing || missing[r] != 0 ? kMissing : key * n + cell[r];

@@ -82,6 +82,9 @@ class Sample {
     double bits_cost(const Variables &base, const Variables &others) const;
     double increments_cost(const Variables &base, const Variables &others) const;
     const Slices &slices(std::size_t i) const;
+    // Whether rows may lack this variable, by what is known already.
+    template <class Code>
+    bool may_lack(std::size_t i) const;
     void cut(std::size_t i, Slices &slices) const;
     const std::uint64_t *slice(const Slices &slices, std::size_t v) const {
         return slices.bits[v * (vectors_of(n_rows_) + 1)].words;
