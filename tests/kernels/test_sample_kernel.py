@@ -86,7 +86,7 @@ def random_rows(rng, n_rows, n_values, missing=0.1, dtype=np.uint8):
         own = rng.integers(0, max(a, 1), n_rows)
         if i and a:
             own = np.where(rng.random(n_rows) < 0.5, codes[:, i - 1] % a, own)
-        gaps = (rng.random(n_rows) < missing) | (a == 0)
+        gaps = (rng.random(n_rows) < (missing if np.isscalar(missing) else missing[i])) | (a == 0)
         codes[:, i] = np.where(gaps, rng.choice([a, np.iinfo(dtype).max], n_rows), own)
     return codes
 
@@ -97,7 +97,8 @@ def samples(draw):
     rng = np.random.default_rng(draw(st.integers(0, 9999)))
     n_rows = draw(st.sampled_from([0, 1, 5, 63, 64, 130, 200]))
     dtype = draw(st.sampled_from([np.uint8, np.uint16]))
-    codes = random_rows(rng, n_rows, n_values, draw(st.sampled_from([0.0, 0.2])), dtype)
+    missing = [draw(st.sampled_from([0.0, 0.2])) for _ in n_values]  # columns with gaps beside others without
+    codes = random_rows(rng, n_rows, n_values, missing, dtype)
     weights = rng.choice([0.0, 0.5, 1.0, 2.5], n_rows) if draw(st.booleans()) else None
     return codes, n_values, weights
 
