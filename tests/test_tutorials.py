@@ -32,3 +32,23 @@ def test_a_page_is_put_together_from_its_cells_and_becomes_a_notebook():
 def test_all_tutorials_are_in_the_list():
     listed = (FOLDER / "README.md").read_text()
     assert all(f"]({path.name})" in listed for path in tutorials.pages())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", tutorials.pages(), ids=lambda path: path.stem)
+def test_a_tutorial_runs_in_jupyter_and_prints_the_same(path, tmp_path, monkeypatch):
+    monkeypatch.delenv("TANAGER_DATA", raising=False)  # the pages speak of the sets that come with scikit-learn
+    nbclient = pytest.importorskip("nbclient", reason="notebooks need the extra 'browser'")
+    nbformat = pytest.importorskip("nbformat")
+    text = json.dumps(tutorials.as_notebook(list(tutorials.cells(path.read_text()))))
+    notebook = nbformat.reads(text, as_version=4)
+    nbformat.validate(notebook)
+    said = [_printed(cell) for cell in notebook.cells]
+    nbclient.NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert [_printed(cell) for cell in notebook.cells] == said
+
+
+def _printed(cell):
+    """What a cell of a notebook prints, without spaces at the ends of lines."""
+    streams = [out for out in cell.get("outputs", []) if out.output_type == "stream" and out.name == "stdout"]
+    return [line.rstrip() for line in "".join(out.text for out in streams).splitlines()]
