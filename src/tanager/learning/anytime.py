@@ -29,11 +29,11 @@ from tanager.errors import (
     warn_user,
 )
 from tanager.learning.answering import FROM_ROWS
-from tanager.learning.classifier import check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.member_scores import MemberScores
 from tanager.learning.member_space import member_families, members_that_fit
 from tanager.learning.member_validation import MemberValidation
+from tanager.learning.reading import check_row
 from tanager.learning.rows import KeptRows
 from tanager.listed import names_in
 from tanager.scoring.forms import Form, ParentSet, StagedSum, naive
@@ -255,7 +255,7 @@ class AnytimeClassifier(CountsClassifier):
         shares = tuple(float(weights[j]) for j in order)
         return StagedSum(ordered, shares, self.min_count, self._otherwise(n), self.mix, limit, margin)
 
-    def all_members(self, order: list[int]) -> View:
+    def _all_members(self, order: list[int]) -> View:
         """A view of all members in an order, to validate them by. The one that answers will do, in the same order."""
         form = self.staged(order, -1, math.inf)
         current = self._answering.current

@@ -23,10 +23,12 @@ from tanager.encoding.chunks import n_rows
 from tanager.encoding.typing import Label, Row, TableLike, Time
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import StreamPart
-from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explanations import Explanations
+from tanager.learning.reading import check_row
 from tanager.learning.stream import (
     encode_all,
 )
