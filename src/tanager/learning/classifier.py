@@ -164,7 +164,7 @@ class Classifier(TakesTurns, Estimator):
 
     @property
     def read_up_to(self) -> dict[str, int]:
-        """How far sources that keep their rows were learned: the position after the last row, for each of them."""
+        """Where learning goes on in each source that keeps its rows (a log file, a Kafka topic), by its name."""
         return dict(self.__dict__.get("read_up_to_", {}))
 
     def note_read_up_to(self, positions: dict[str, int]) -> None:
@@ -496,7 +496,7 @@ class Classifier(TakesTurns, Estimator):
         self.encoder_.unseen_values.tell(getattr(self, "unseen", "ignore"))
 
     def probabilities(self, X: TableLike, **options: Any) -> pd.DataFrame | pl.DataFrame | LabelledTable:
-        """``predict_proba`` with labels: a column for each class, and the rows of X.
+        """``predict_proba`` as a table with labels: a column for each class, a line for each row of X.
 
         Parameters
         ----------
@@ -547,7 +547,7 @@ class Classifier(TakesTurns, Estimator):
         return log_proba
 
     def predict_log_joint(self, X: TableLike) -> np.ndarray:
-        """Log P(class, row), up to what all classes share.
+        """Log P(class, row), up to a number that is the same for all classes of a row.
 
         Parameters
         ----------
@@ -621,7 +621,7 @@ class Classifier(TakesTurns, Estimator):
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
-        """Learn one row. Absent keys are missing; a missing label teaches nothing. ``time`` says when it happened.
+        """Learn one row. Absent keys are missing; a row without a label teaches nothing.
 
         Parameters
         ----------

@@ -349,7 +349,10 @@ class CountsClassifier(Classifier):
 
     @property
     def structure_changes_(self) -> list[StructureChange]:
-        """When the structure changed along a stream and why, with ``refresh=Hoeffding()`` or where columns compete."""
+        """When the structure changed along a stream, and why.
+
+        With ``refresh=Hoeffding()``, and with ``SPC(super_parent="stream")``; empty elsewhere.
+        """
         of = self._answering.standing if self._contest is None else self._contest
         return [] if of is None else list(of.changes)
 
@@ -373,7 +376,7 @@ class CountsClassifier(Classifier):
 
     @property
     def calibration_(self) -> Calibration | None:
-        """What left-out rows say about how sure answers may be; None without ``calibrate``."""
+        """How probabilities are corrected, as answers to left-out rows ask for it; None without ``calibrate``."""
         self.check_fitted()
         return self._answering.calibration_of(self, fresh=True)
 
@@ -612,7 +615,7 @@ class CountsClassifier(Classifier):
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
-        """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing.
+        """Learn one row. New keys are new columns, absent keys are missing; a row without a label teaches nothing.
 
         Parameters
         ----------
@@ -847,7 +850,7 @@ class CountsClassifier(Classifier):
         return explain(self, X, answer, against, contrast)
 
     def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
-        """``explain`` for a table of any number of rows, one among them.
+        """``explain`` for a table; also a table of one row gives ``Explanations``.
 
         Parameters
         ----------
@@ -888,9 +891,8 @@ class CountsClassifier(Classifier):
         """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on.
 
         With a ``window``, rows leave it with whatever they weigh now, unless ``sample_weight`` says how much of them;
-        rows that have left already are refused. With a
-        ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
-        with further rows.
+        rows that have left already are refused. With a ``decay`` alone, ``times`` says when they were learned: their
+        times, or where rows fade with every further row, their numbers in the stream, from 1 on.
 
         Parameters
         ----------
@@ -964,8 +966,8 @@ class CountsClassifier(Classifier):
     def merge(self, other: CountsClassifier) -> Self:
         """Add all that another model of this class has learned, as if its rows had been learned here.
 
-        Vocabularies and classes are matched; cut points must agree, so give both models one ``schema``. The options
-        stay ours.
+        Values and classes that only one of them has met are taken in. Numbers must be cut into the same bins, so give
+        both models one ``schema``. The options of this model stay as they are.
 
         Parameters
         ----------
@@ -995,7 +997,9 @@ class CountsClassifier(Classifier):
 
     @classmethod
     def from_counts(cls, counts: JointCounts, **params: Any) -> Self:
-        """A classifier over counts that are there already. They are read, not copied.
+        """A fitted classifier from counts that were made before, such as ``counts_`` of another model.
+
+        The counts are read, not copied.
 
         Parameters
         ----------

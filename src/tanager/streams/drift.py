@@ -299,7 +299,7 @@ class DriftAware(Classifier):
 
     @property
     def background_(self) -> Classifier | None:
-        """The model that is trained in the background."""
+        """The model that learns the rows since a warning, to take over should things have changed; None elsewhere."""
         back = self._models.back
         return None if back is None else back.model
 
