@@ -270,8 +270,8 @@ def test_marks_of_missing_cells_among_numbers_are_missing_by_every_door(tmp_path
 def test_marks_of_missing_cells_are_told_once():
     X = {"age": marks_among(MARKED["numbers as text"]), "sold": ["?", *MARKED["dates"][1:]], "kind": ["?", "a"] * 24}
     sentence = (
-        "2 columns have text among numbers or dates that stands for missing cells: 'age' ('?', 'NA', 'N/A', 'NaN', "
-        "'nan', ...), 'sold' ('?'). Give None there; or learn the text as values, with categorical=['age', 'sold']."
+        "2 columns have text among numbers or dates that stands for missing cells: 'age' ('?', 'NA', 'N/A', 'n/a', "
+        "'#N/A', ...), 'sold' ('?'). Give None there; or learn the text as values, with categorical=['age', 'sold']."
     )
     with pytest.warns(DataWarning) as told:
         model = NaiveBayes().fit(X, Y)

@@ -90,7 +90,7 @@ warm_up : int
 calibrate : bool
     Correct how sure the probabilities are, by the answers that learned rows get when they are left out: probabilities
     are raised to a power, the same for all, and with 1,000 rows or more each class gets a factor. The model then keeps
-    its rows, as codes. See ``calibration_``.
+    its rows, in a byte or two per cell. See ``calibration_``.
 max_memory : int, str or None
     The most that counts may take, in bytes or as text such as "500 MB". Where they would need more, an error says so
     before they are made.
@@ -106,7 +106,7 @@ fit_by : {"likelihood", "conditional_likelihood", "weights", "elr", "factor_weig
     How the numbers in the tables are found. "likelihood": by counting. "conditional_likelihood": numbers that make the
     classes of the rows most probable, as in logistic regression. "elr": the same, but they stay probabilities.
     "weights": by counting, and each column gets an exponent that makes the classes most probable. "factor_weights": so,
-    but by rows that are left out of the counts. All but the first keep the rows, as codes.
+    but by rows that are left out of the counts. All but the first keep the rows, in a byte or two per cell.
 penalty : float
     How strongly the numbers that ``fit_by`` searches for are held to those that were counted; 0 does not hold them.
 min_count : float

@@ -105,7 +105,7 @@ class HasOptions(Listed):
         return text if len(text) <= MOST_CHARACTERS else f"{text[:half]}...{text[-half:]}"
 
     def changed_options(self) -> dict[str, Any]:
-        """The options that are not as they come.
+        """The options whose values are not the defaults.
 
         Returns
         -------

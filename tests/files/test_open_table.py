@@ -339,17 +339,17 @@ def test_files_that_are_no_tables_are_refused_in_one_sentence(write, text, sente
 def test_text_among_numbers_is_refused_with_its_line(write, monkeypatch):
     monkeypatch.setattr(delimited, "BLOCK", 3000)
     monkeypatch.setattr(delimited, "SAMPLE_BYTES", 32 * 100)
-    lines = ["a,x7"] + ["1,2.5"] * 5000
+    lines = ["a,x 7"] + ["1,2.5"] * 5000
     lines[777] = '"multi\nline",1'
-    lines[4321] = "1,n/a"
+    lines[4321] = "1,to do"
     path = write("\n".join(lines), "data.csv")
-    source = open_table(path, categorical=["a"], numeric=["x7"])
+    source = open_table(path, categorical=["a"], numeric=["x 7"])
     refused(
         DataError,
-        r"data.csv, line 4,323, column 'x7': 'n/a' is not a number.*categorical=\['x7'\].*--missing n/a",
+        r"data.csv, line 4,323, column 'x 7': 'to do' is not a number.*\(--categorical 'x 7'\).*--missing 'to do'",
         source.read,
     )
-    assert open_table(path, missing=("n/a",), categorical=["a"], numeric=["x7"]).read()["x7"].null_count == 1
+    assert open_table(path, missing=("to do",), categorical=["a"], numeric=["x 7"]).read()["x 7"].null_count == 1
 
 
 def test_other_encodings_can_be_named(write):

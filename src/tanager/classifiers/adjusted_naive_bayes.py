@@ -23,7 +23,7 @@ class AdjustedNaiveBayes(CountsClassifier):
     """Naive Bayes whose class probabilities are multiplied by weights that make the fewest errors on left-out rows.
 
     Naive Bayes often ranks rows well and draws the line between classes in the wrong place; moving the line is cheap.
-    Probabilities are those after the adjustment. Keeps the rows, as codes.
+    Probabilities are those after the adjustment. Keeps the rows, in a byte or two per cell.
 
     Parameters
     ----------

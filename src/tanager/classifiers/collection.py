@@ -19,7 +19,10 @@ from tanager.scoring.forms import Form, ParentSet
 
 @dataclass(eq=False, repr=False)
 class Collection(CountsClassifier):
-    """Any collection: for every column the parent sets that vote, each with a weight.
+    """A vote of networks of your own: for every column, the sets of parents that it may have, each with a weight.
+
+    Every choice of one set for each column is a network, and all of them vote: their probabilities are added up in one
+    step. FANC, SPC and TC are collections of this kind; choose this one to write down another.
 
     Parameters
     ----------

@@ -25,8 +25,9 @@ class KDB(CountsClassifier):
 
     Of the columns that tell more about the class, each column gets those as parents that tell most about it given the
     class. The larger k, the more rows it needs; 2 is good from some ten thousand rows on. Learning goes over the rows
-    twice: it counts pairs to choose parents, then each column with its parents. Therefore the rows are kept, as codes;
-    with ``refresh=float("inf")`` parents are chosen once, for the first answer, and no rows are kept from then on.
+    twice: it counts pairs to choose parents, then each column with its parents. Therefore the rows are kept, in a byte
+    or two per cell; with ``refresh=float("inf")`` parents are chosen once, for the first answer, and no rows are kept
+    from then on.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class NetworkForest(CountsClassifier):
     Each network sees the table in its own way: number columns in other bins, from two to sixty-four, categories merged
     at random, columns in another order, with other parents. What a column says about the class, given its parents, is a
     factor; every factor gets a weight, so that rows which it has not learned are most probable. Choose it where
-    accuracy counts, in place of a random forest or of boosted trees. Keeps the rows, as codes.
+    accuracy counts, in place of a random forest or of boosted trees. Keeps the rows, in a byte or two per cell.
 
     Parameters
     ----------

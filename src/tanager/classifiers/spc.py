@@ -33,7 +33,11 @@ MOST_STEPS = 1e10  # rows columns³ classes, up to which "refined" tries the who
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SPC(OrderedCollection):
-    """A collection in which one super-parent may join every parent set: 2^(n-1) (n-1)! networks at once.
+    """Super-parent collection: very many networks vote at once, and one column may be a parent of all others in them.
+
+    In each of these networks a column depends on the class, perhaps on one column before it in an order, and perhaps on
+    the super-parent, which is the same for all: with n columns these are 2^(n-1) (n-1)! networks, whose probabilities
+    are added up in one step. Choose it over FANC where one column changes what all others mean.
 
     Parameters
     ----------
@@ -56,7 +60,7 @@ class SPC(OrderedCollection):
     Attributes
     ----------
     super_parent_ : str
-        The column chosen.
+        The column that may be a parent of all others.
     challengers_ : dict
         Of "stream": for the super-parent and each challenger, the mean probability of the true class over the last
         rows, and that of the super-parent over the same rows.
@@ -132,7 +136,7 @@ class SPC(OrderedCollection):
 
     @property
     def challengers_(self) -> dict[str, tuple[float, float]]:
-        """For each column in the contest, mean probabilities of the true class: its own and those of the one in use."""
+        """With "stream": the mean probability of the true class with each column tried, and with the one in use."""
         names = self.counts_.schema.names
         scores = {} if self.contest is None else self.contest.scores()
         return {names[s]: own for s, own in scores.items()}

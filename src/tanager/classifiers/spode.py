@@ -18,7 +18,10 @@ from tanager.scoring.forms import Form, SumOfProducts, naive
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SPODE(CountsClassifier):
-    """One super-parent: every column depends on the class and on the same other column.
+    """Super-parent one-dependence estimator: every column depends on the class and on the same other column.
+
+    That column is the super-parent. AODE is the mean over all super-parents, and usually better; choose this one where
+    a single network must do, or where it is known which column matters to all others.
 
     Parameters
     ----------
@@ -32,7 +35,7 @@ class SPODE(CountsClassifier):
     Attributes
     ----------
     super_parent_ : str
-        The column chosen.
+        The column that all others depend on.
 
     Examples
     --------
@@ -60,7 +63,7 @@ class SPODE(CountsClassifier):
 
     @property
     def super_parent_(self) -> str:
-        """The column chosen."""
+        """The column that all others depend on."""
         form = self.structure_
         assert isinstance(form, SumOfProducts)
         return self.counts_.schema.names[form.members[0][0]]

@@ -106,7 +106,7 @@ class TBMATAN(CountsClassifier):
 
     @property
     def log_weights_(self) -> np.ndarray:
-        """Logs of the Bayes factors of all edges."""
+        """The log of the Bayes factor of every edge: how much more probable the rows are with it than without."""
         scorer = self.uncalibrated()
         assert isinstance(scorer, TreeAverage)
         return scorer.log_weights.copy()

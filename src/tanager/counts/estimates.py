@@ -37,9 +37,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Lidstone(Estimate):
-    """``(num + a) / (den + a r)``: the same pseudo-count in every cell. 1 is Laplace's rule, 0 maximum likelihood.
+    """Add a number to every count: 1 is Laplace's rule, 0 takes the counts as they are (maximum likelihood).
 
-    With 0, a context that never occurred gives ``1 / r``.
+    A value that ``num`` of ``den`` rows have, in a column of r values, gets ``(num + a) / (den + a r)``. With 0, where
+    there are no such rows at all, it gets ``1 / r``.
 
     Parameters
     ----------
@@ -60,12 +61,16 @@ class Lidstone(Estimate):
 
 @dataclass(frozen=True)
 class MEstimate(Estimate):
-    """``(num + M / r) / (den + M)``: M pseudo-rows in every context, spread evenly.
+    """The m-estimate: M rows are imagined in addition, spread evenly over the values of the column.
+
+    A value that ``num`` of ``den`` rows have, in a column of r values, gets the probability
+    ``(num + M / r) / (den + M)``. Rows are those of one class and, where the column has parents, of one combination of
+    their values.
 
     Parameters
     ----------
     strength : float, default=1.0
-        The pseudo-rows M.
+        How many rows are imagined: M.
 
     Examples
     --------
@@ -80,7 +85,10 @@ class MEstimate(Estimate):
 
 @dataclass(frozen=True)
 class BDeu(Estimate):
-    """``(num + ess / (r q)) / (den + ess / q)``: one equivalent sample size for the whole family of q contexts.
+    """The prior of the BDeu score: imagined rows (the equivalent sample size) are spread evenly over a whole table.
+
+    A table P(column | parents) has r values of the column for each of q combinations of its parents' values. A value
+    that ``num`` of the ``den`` rows with one combination have gets ``(num + ess / (r q)) / (den + ess / q)``.
 
     Parameters
     ----------
@@ -100,16 +108,17 @@ class BDeu(Estimate):
 
 @dataclass(frozen=True)
 class PriorCounts(Estimate):
-    """``(num + N0 p0) / (den + N0)``: shrinks a conditional towards the marginal p0 of its variable.
+    """Shrink P(value | parents) towards P(value): as if N0 more rows had the values of the whole table.
 
-    This is the smoothing of TAN^s (Friedman, Geiger and Goldszmidt). A marginal itself stays as counted, unless one of
-    its values never occurs; then it follows Laplace's rule. The joint of a super-parent with the class shrinks
-    towards the product of the two marginals.
+    A value that ``num`` of ``den`` rows have gets ``(num + N0 p0) / (den + N0)``, with p0 its share of all rows. This
+    is the smoothing of TAN^s (Friedman, Geiger and Goldszmidt). P(value) itself stays as counted, unless one of the
+    values never occurs; then it follows Laplace's rule. The probability of a class together with a value of a
+    super-parent (a column that all others depend on) shrinks towards the product of their two probabilities.
 
     Parameters
     ----------
     strength : float, default=5.0
-        The pseudo-rows N0.
+        How many rows are imagined: N0.
 
     Examples
     --------
@@ -124,18 +133,19 @@ class PriorCounts(Estimate):
 
 @dataclass(frozen=True)
 class BackOff(Estimate):
-    """``(num + M p) / (den + M)`` with p the same estimate without the last parent, down to ``1 / r``.
+    """Back-off: where rows with the same values of all parents are few, those with fewer parents have their say.
 
-    A configuration of parents that never occurred falls back to the shorter context instead of to uniform. The class
-    is never dropped.
+    A value that ``num`` of ``den`` rows have gets ``(num + M p) / (den + M)``, with p the same estimate without the
+    last parent, and at the end of the chain ``1 / r`` for a column of r values. So a combination of parents that never
+    occurred is answered as without its last parent. The class is never dropped.
 
     Parameters
     ----------
     strength : float, default=1.0
-        The pseudo-rows M.
+        How many rows are imagined: M.
     first : float or None, default=None
-        M where the class is the only parent; None: the same. Large families need a larger M, which at that first level
-        would oversmooth.
+        M where the class is the only parent; None: the same. Columns with several parents need a larger M, which at
+        that first level would smooth too much.
 
     Examples
     --------
@@ -155,21 +165,22 @@ class BackOff(Estimate):
 
     @property
     def at_first(self) -> float:
-        """M where the class is the only parent."""
+        """How many rows are imagined where the class is the only parent."""
         return self.strength if self.first is None else self.first
 
 
 @dataclass(frozen=True)
 class LearnedBackOff(Estimate):
-    """``BackOff`` with strengths that the counts choose: one for every column and number of parents.
+    """``BackOff`` whose strengths are learned from the counts: one for every column and number of parents.
 
-    ``(num + c p) / (den + c)`` with p the same estimate without the last parent, down to ``1 / r``; the class is never
-    dropped. The strengths c of a family are those, between 1e-3 and 1e6, under which its rows are most probable when
-    each is left out. Columns on which parents tell much lean little on the shorter context, others much.
+    A value that ``num`` of ``den`` rows have gets ``(num + c p) / (den + c)``, with p the same estimate without the
+    last parent, down to ``1 / r``; the class is never dropped. The strengths c, between 1e-3 and 1e6, are those under
+    which the rows are most probable when each is left out in turn. Where parents tell much about a column its strengths
+    are small, and what is known without the last parent matters little; elsewhere they are large.
 
-    A weight of two is two rows, of which one is left out. Of a cell that holds less than one row, as fading leaves
-    them, all is left out: which rows are in it is not known any more. A batch is answered with the strengths of the
-    counts as they are; in a stream they are learned again when a structure would be.
+    A weight of two is two rows, of which one is left out. Of a count below one, as fading leaves them, all is left out:
+    which rows are in it is not known any more. ``predict`` learns the strengths for the counts as they are; in a
+    stream they are learned again when a structure would be.
 
     Parameters
     ----------

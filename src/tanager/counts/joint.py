@@ -160,7 +160,7 @@ class JointCounts(Listed):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all cells."""
+        """How many bytes the counts take."""
         dense = sum(array.nbytes for array in self._arrays().values())
         return dense + sum(table.nbytes for table in self._sparse_tables())
 
@@ -334,7 +334,7 @@ class JointCounts(Listed):
         return self._arrays()
 
     def clear(self) -> None:
-        """Forget all rows; the layout stays."""
+        """Set all counts to zero; columns, values and classes stay."""
         for cells in self._arrays().values():
             cells.fill(0.0)
         for number, family in enumerate(self.families):
@@ -357,7 +357,7 @@ class JointCounts(Listed):
         return self._handle
 
     def holds(self, order: int = 1, anchors: Sequence[int] = (), families: Sequence[Family] = ()) -> bool:
-        """Whether all of this was counted.
+        """Whether so many columns, and these sets of columns, were counted together.
 
         Parameters
         ----------
@@ -602,7 +602,7 @@ class JointCounts(Listed):
         return self._classes / self.scale
 
     def column(self, name: str | int) -> int:
-        """Position of a column given by name or position.
+        """The position of a column that is given by its name, or by its position.
 
         Parameters
         ----------
@@ -682,7 +682,7 @@ class JointCounts(Listed):
         return slots, cells[tuple(slots.T)].reshape(len(slots), self.n_classes)
 
     def decay(self, factor: float) -> JointCounts:
-        """Fade all counts by a factor in (0, 1]. Costs nothing: new rows weigh more instead.
+        """Multiply all counts by a factor in (0, 1]. This takes no time: new rows get larger weights instead.
 
         Parameters
         ----------
@@ -707,7 +707,7 @@ class JointCounts(Listed):
         return self
 
     def decay_classes(self, factors: Sequence[float] | np.ndarray) -> JointCounts:
-        """Fade the counts of each class by a factor of its own in (0, 1]. Every cell is touched.
+        """Multiply the counts of each class by a factor of its own in (0, 1]. This takes time, as all counts change.
 
         Parameters
         ----------
@@ -735,7 +735,7 @@ class JointCounts(Listed):
         return self
 
     def grow(self, schema: Schema, classes: Iterable[object], room_for: Schema | None = None) -> JointCounts:
-        """Move to a schema (and classes) that holds all values (and classes) of the present one, and more.
+        """Make room for more values and classes: ``schema`` and ``classes`` have all that are counted now, and more.
 
         Parameters
         ----------
@@ -813,7 +813,7 @@ class JointCounts(Listed):
                 begin = end
 
     def merge(self, other: JointCounts) -> JointCounts:
-        """Add other counts to these. Vocabularies are aligned by value; cut points must agree.
+        """Add other counts to these. Values are matched, and new ones taken in; cut points must agree.
 
         Parameters
         ----------
@@ -916,7 +916,7 @@ class JointCounts(Listed):
         return filled, modes
 
     def project(self, columns: Sequence[str | int], order: int | None = None) -> JointCounts:
-        """Counts of some of the columns, in the order given; all others are summed out. Order may only shrink.
+        """Counts of some of the columns, in the order given; all others are summed out.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ class Information(NamedTuple):
 
 
 class Sample(Listed):
-    """Rows of codes over named variables, the class among them where there is one.
+    """Rows over named variables, the class among them, as whole numbers (codes) that stand for values.
 
     ``Sample.of(X, y)`` makes one from any table. A row in which a variable is missing is left out only where that
     variable is needed. A known distribution is a sample, too: all its configurations, weighted by their probabilities.
@@ -328,7 +328,7 @@ class Sample(Listed):
         return self._rows.n_counted
 
     def score(self, kind: str, child: Variable, parents: Iterable[Variable] = (), strength: float = 1.0) -> float:
-        """The score of a family, over the rows in which none of its variables is missing. Larger is better.
+        """The score of a variable with its parents, over the rows in which none of them is missing. Larger is better.
 
         "ll" is the log-likelihood, "aic" and "bic" the same with their penalties, "k2" and "bdeu" (with equivalent
         sample size ``strength``) the log marginal likelihood.

@@ -28,9 +28,9 @@ Known = Mapping[str, object]  # evidence: values of chance nodes, options of dec
 class DecisionNetwork(Listed):
     """An influence diagram: chance nodes, decisions with what is known when they are made, and utilities that add up.
 
-    Diagrams are immutable. Editing returns a new one, in which all unchanged families keep their tables. Two diagrams
-    are equal if their nodes, values, arcs, tables and the order of their decisions are; the order in which nodes and
-    parents are listed does not matter.
+    Diagrams are immutable. Editing returns a new one, in which nodes with the same parents as before keep their tables.
+    Two diagrams are equal if their nodes, values, arcs, tables and the order of their decisions are; the order in which
+    nodes and parents are listed does not matter.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def schema_text(schema: Schema) -> str:
 
 
 def encoder_html(encoder: Encoder) -> Html:
-    """The columns that it has learned, and the options that are not as they come."""
+    """The columns that it has learned, and the options whose values are not the defaults."""
     options = facts((name, repr(value)) for name, value in encoder.changed_options().items())
     if not encoder.knows_columns:
         return page(heading("Encoder", "no columns learned yet"), options)

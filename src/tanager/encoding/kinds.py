@@ -47,6 +47,7 @@ from tanager.encoding.dates import (
     part_name,
     settled_parts,
 )
+from tanager.encoding.lookalikes import lookalike
 from tanager.encoding.marks import is_mark, marked, worth_a_word
 from tanager.encoding.ordinal import given_orders, ordinal_column
 from tanager.encoding.schema import APPEARED, Column, Value, is_number
@@ -396,7 +397,9 @@ def _rule(cells: Cells, max_whole: int) -> tuple[str, str]:
     if isinstance(cells, Categories):
         if cells.declared:
             return "categorical", "values declared"
-        return "categorical", cells.what if cells.values else "all missing"
+        if not cells.values:
+            return "categorical", "all missing"
+        return "categorical", cells.what + (lookalike(cells.values, reads_as_number) if cells.what == "text" else "")
     if cells.all_missing:
         return "categorical", "all missing"
     if cells.are_times:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tanager.errors import first_few
 
-MARKS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+MARKS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL")
 MARKED = "; missing where it says "  # in the reason of a column, before the marks that it has
 
 _MARKS = frozenset(MARKS)

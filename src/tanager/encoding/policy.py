@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tanager.encoding.kinds import Rules, reads_as_number
+from tanager.encoding.lookalikes import looks_told
 from tanager.encoding.marks import marks_told
 from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.values import Categories, Cells, Numbers
@@ -175,8 +176,13 @@ def schema_of(found: Sequence[Sequence[Column] | LeftOut], learn: Callable[[int]
 
 
 def tell_columns(schema: Schema) -> None:
-    """One word about all columns that are left out, or had better be, and one about text that is taken as missing."""
+    """A word about columns that are left out, or had better be, and about text that stands for something else."""
     _tell_left_out(schema)
+    tell_text(schema)
+
+
+def tell_text(schema: Schema) -> None:
+    """A word about text that is taken as missing, and one about text that looks like numbers or dates."""
     marks = {column.table_name: told for column in schema.columns if (told := marks_told(column.reason))}
     if marks:
         listed, names = (
@@ -185,6 +191,21 @@ def tell_columns(schema: Schema) -> None:
         has = "1 column has" if len(marks) == 1 else f"{len(marks):,} columns have"
         way_out = f"Give None there; or learn the text as values, with categorical=[{names}]."
         warn_user(f"{has} text among numbers or dates that stands for missing cells: {listed}. {way_out}")
+    looks = {column.table_name: told for column in schema.columns if (told := looks_told(column.reason))}
+    if looks:
+        listed, names = (
+            first_few(found) for found in ([f"{n!r} ({t})" for n, t in looks.items()], [*map(repr, looks)])
+        )
+        has = "1 column is" if len(looks) == 1 else f"{len(looks):,} columns are"
+        kinds = {"numbers": "1234.5", "dates": "2024-05-31"}
+        write = " and ".join(
+            f"{kind} as {form}"
+            for kind, form in kinds.items()
+            if any(f"like {kind}" in told for told in looks.values())
+        )
+        other = ", give None (in a file: --missing) for other cells" if " but for " in listed else ""
+        way_out = f"Write {write}{other}; or say that text is meant, with categorical=[{names}]."
+        warn_user(f"{has} learned as text, every value by itself: {listed}. {way_out}")
 
 
 def _tell_left_out(schema: Schema) -> None:

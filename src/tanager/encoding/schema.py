@@ -55,7 +55,7 @@ OTHER = _Other()
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: its name, and how a cell becomes a code.
+    """One column of a table: its name, and how a cell becomes a code, the small whole number that it is counted by.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Column:
 
     @property
     def by_value(self) -> bool:
-        """Whether every value has a code of its own: categories, and numbers that are yet to be cut."""
+        """Whether every value is counted by itself, as categories are, and numbers that are not cut into bins yet."""
         return self.kind == "categorical" or (self.kind == "numeric" and self.cut_after > 0)
 
     @property
@@ -391,7 +391,7 @@ class Schema(Listed):
         return self.columns[self.index(key) if isinstance(key, str) else key]
 
     def with_columns(self, changed: Mapping[int, Column]) -> Schema:
-        """The same schema with some columns replaced; this is how a vocabulary grows.
+        """The same schema with some columns replaced; so it takes in new values.
 
         Parameters
         ----------
@@ -507,7 +507,7 @@ class Schema(Listed):
         raise DataError(f"there is no column {name!r} to change.{nearest(name, self.table_names)}")
 
     def close(self) -> Schema:
-        """The same schema with all vocabularies declared: no new value will enter, and no column will be cut.
+        """The same schema, final: values that it does not have will be treated as missing, and no column is cut later.
 
         Returns
         -------

@@ -117,8 +117,8 @@ def _interval(differences: np.ndarray, z: float) -> Interval:
 class LeftOutNetworks:
     """Rows that any network over their columns can be tried on, each row as if it alone had not been learned.
 
-    ``figures(network)`` gives the answers of ``NetworkClassifier(network).leave_one_out``. What each family makes of
-    each row is remembered, so that after an edit only the changed families are counted and worked out again: a
+    ``figures(network)`` gives the answers of ``NetworkClassifier(network).leave_one_out``. What each table
+    P(variable | parents) says of each row is remembered, so that after an edit only changed tables are worked out: a
     millisecond or so for thousands of rows. May be asked from several threads.
 
     Parameters

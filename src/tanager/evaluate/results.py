@@ -113,7 +113,7 @@ class Results:
         return list(self.by_fold(dataset, classifier).values())
 
     def by_fold(self, dataset: str, classifier: str) -> dict[tuple[int, int], dict[str, Any]]:
-        """The same by repeat and fold; empty where there are none."""
+        """The records of a classifier on a data set, by repeat and fold; empty where there are none."""
         return self._folds.get((dataset, classifier), {})
 
     def select(self, classifiers: Iterable[str] | None = None, datasets: Iterable[str] | None = None) -> Results:

@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import NoReturn
 
 import pyarrow as pa
@@ -89,8 +90,8 @@ class Diagnosis:
         why = "numeric= asks for numbers" if name in self.requested else "the sampled rows contain only numbers"
         return (
             f"{self.name}, line {line:,}, column {name!r}: {cell!r} is not a number ({why}). "
-            f"Read the column as text with categorical=[{name!r}] (--categorical {name}), "
-            f"or mark such cells as missing (--missing {cell})."
+            f"Read the column as text with categorical=[{name!r}] (--categorical {quote(name)}), "
+            f"or mark such cells as missing (--missing {quote(cell)})."
         )
 
 

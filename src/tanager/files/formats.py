@@ -41,7 +41,8 @@ def open_table(
     format : {"csv", "tsv", "parquet", "arrow", "arff"}, default=None
         None detects it from the first bytes, then from the file extension; the default is CSV.
     missing : sequence of str
-        Cells of text formats that mean *missing*; by default empty ones, ?, NA, N/A, NaN, nan, null and NULL.
+        Cells of text formats that mean *missing*; by default empty ones, ?, NA, N/A, n/a, #N/A, NaN, nan,
+        null and NULL.
     delimiter : str, default=None
         The field separator; None takes the most frequent one of ``, ; tab |`` in the header.
     encoding : str, default="utf-8"

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from tanager.classifiers.aode import AODE
 from tanager.encoding.arrow_columns import arrow_column, arrow_scalar
 from tanager.encoding.frames import numbers_of, numbers_with_gaps
-from tanager.encoding.policy import tell_columns
+from tanager.encoding.policy import tell_columns, tell_text
 from tanager.encoding.row_order import LabelRuns, RowOrder, ranked, row_order
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.even_rows import EvenRows
@@ -142,8 +142,7 @@ def learn(
         _refuse_one_class(source, target, arrow_column(model.classes_.tolist()))
         model.check_learned()
     schema = model.encoder_.schema
-    if not schema.left_out:  # what is left out is in the report
-        tell_columns(schema)
+    (tell_text if schema.left_out else tell_columns)(schema)  # what is left out is in the report
     dropped = dict.fromkeys(drop, "asked for") | {gone.name: gone.reason for gone in schema.left_out}
     missing = {name: n for name, n in rows.missing.items() if n and name in schema.learned_names}
     if not leave_one_out:

@@ -29,11 +29,11 @@ from tanager.errors import (
     warn_user,
 )
 from tanager.learning.answering import FROM_ROWS
-from tanager.learning.classifier import check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.member_scores import MemberScores
 from tanager.learning.member_space import member_families, members_that_fit
 from tanager.learning.member_validation import MemberValidation
+from tanager.learning.reading import check_row
 from tanager.learning.rows import KeptRows
 from tanager.listed import names_in
 from tanager.scoring.forms import Form, ParentSet, StagedSum, naive
@@ -255,7 +255,7 @@ class AnytimeClassifier(CountsClassifier):
         shares = tuple(float(weights[j]) for j in order)
         return StagedSum(ordered, shares, self.min_count, self._otherwise(n), self.mix, limit, margin)
 
-    def all_members(self, order: list[int]) -> View:
+    def _all_members(self, order: list[int]) -> View:
         """A view of all members in an order, to validate them by. The one that answers will do, in the same order."""
         form = self.staged(order, -1, math.inf)
         current = self._answering.current
@@ -385,7 +385,7 @@ class AnytimeClassifier(CountsClassifier):
         return self
 
     def improve(self, seconds: float | None = None) -> bool:
-        """Spend idle time on finding out which members are best, what they weigh and how many are enough.
+        """Spend idle time on finding out which super-parents are best, what they weigh and how many are enough.
 
         The model can be used at any time before and after. Returns whether there is more to do. Once this was called,
         or ``fit`` was given a budget, rows that are learned later wait for it, too: answers do not.
@@ -467,8 +467,8 @@ class AnytimeClassifier(CountsClassifier):
     def answer(self, X: TableLike, budget: float | None = None, members: int | None = None) -> AnytimeAnswer:
         """Probabilities, and how many super-parents there was time for.
 
-        All rows get naive Bayes, whatever the budget; then all get one member after the other until the time is up, so
-        that no row is left behind.
+        All rows get naive Bayes, whatever the budget; then all get one super-parent after the other until the time is
+        up, so that no row is left behind.
 
         Parameters
         ----------
@@ -522,7 +522,7 @@ class AnytimeClassifier(CountsClassifier):
         return members if found < 0 or self.stop == "budget" else min(members, found)
 
     def staged_answers(self, X: TableLike) -> Iterator[AnytimeAnswer]:
-        """Answers that get better: naive Bayes, then one more member at a time. Stop whenever you like.
+        """Answers that get better: naive Bayes, then with one more super-parent at a time. Stop whenever you like.
 
         Parameters
         ----------
@@ -649,13 +649,13 @@ class AnytimeClassifier(CountsClassifier):
 
     @property
     def n_members_(self) -> int:
-        """How many members answer a row: all of them, or with ``stop="loo"`` as many as err least."""
+        """How many super-parents answer a row: all, or with ``stop="loo"`` as many as err least on left-out rows."""
         form = self._staged_sum
         return len(form.members) if form.limit < 0 else form.limit
 
     @property
     def super_parent_(self) -> SuperParents:
-        """The member that makes the fewest errors alone on left-out rows."""
+        """The super-parent that alone makes the fewest errors on left-out rows."""
         scores = self._known_scores()
         return self._name(scores.members[scores.ranking()[0]])
 
@@ -686,7 +686,7 @@ class AnytimeClassifier(CountsClassifier):
     def unlearn(
         self, X: TableLike, y: LabelsLike, sample_weight: WeightsLike | None = None, times: TimesLike | None = None
     ) -> Self:
-        """Take learned rows away, as if they had never been seen, and what they say about members now."""
+        """Take learned rows away, as if they had never been seen, and what they say about super-parents."""
         if not self._validates():
             return super().unlearn(X, y, sample_weight, times)
         validation = self.validation

@@ -15,7 +15,8 @@ from tanager.encoding.cells import other_cells
 from tanager.encoding.schema import Column
 from tanager.encoding.typing import Label
 from tanager.errors import OptionError, check_whole, is_number, nearest
-from tanager.learning.classifier import Classifier, check_row
+from tanager.learning.classifier import Classifier
+from tanager.learning.reading import check_row
 
 MAX_ROWS = 2_000_000  # that one question may ask the model for
 AT_ONCE = 50_000  # of them in one batch

@@ -16,29 +16,29 @@ from numpy.typing import ArrayLike
 
 from tanager.counts.align import as_label_array, class_map, sort_labels, union_labels
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
-from tanager.encoding.chunks import n_rows, rows_of_dicts
+from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.dates import DatesOption
-from tanager.encoding.kinds import read_cells, settled
-from tanager.encoding.policy import may_name_things, tell_columns
-from tanager.encoding.tables import Table, frame_names, read_table, row_of_frame
+from tanager.encoding.policy import tell_columns
+from tanager.encoding.tables import Table
 from tanager.encoding.typing import Columns, Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import (
-    check_lengths,
-    check_times,
     check_weights,
-    column_name,
     one_dimensional,
     refuse_fractions,
 )
 from tanager.encoding.values import is_missing
-from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, counted_from, warn_user
+from tanager.errors import DataError, ModelFileError, OptionError, warn_user
 from tanager.estimator import Estimator, shows_text
 from tanager.labelled import LabelledTable
+from tanager.learning import answer_then_learn, first_rows, model_state, reading
+from tanager.learning.answer_then_learn import Answers as Answers
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.display import model_html
 from tanager.learning.labelled_answers import labelled_answers
+from tanager.learning.reading import as_labels as as_labels
+from tanager.learning.reading import check_row as check_row
 from tanager.learning.turns import TakesTurns
-from tanager.learning.warm_up import WarmUp, warn_of_useless
+from tanager.learning.warm_up import WarmUp
 from tanager.listed import names_in
 from tanager.scoring.decision import check_costs, decide
 from tanager.shortcuts import public
@@ -47,11 +47,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-_SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
-
 ROUGH = 1e6  # log joints beyond this differ by less than they are rounded to; probabilities are worked out by ratios
-
-Answers = tuple[np.ndarray, np.ndarray]  # the classes known when rows were answered, and their probabilities
 
 
 class Classifier(TakesTurns, Estimator):
@@ -168,7 +164,7 @@ class Classifier(TakesTurns, Estimator):
 
     @property
     def read_up_to(self) -> dict[str, int]:
-        """How far sources that keep their rows were learned: the position after the last row, for each of them."""
+        """Where learning goes on in each source that keeps its rows (a log file, a Kafka topic), by its name."""
         return dict(self.__dict__.get("read_up_to_", {}))
 
     def note_read_up_to(self, positions: dict[str, int]) -> None:
@@ -371,7 +367,7 @@ class Classifier(TakesTurns, Estimator):
             self.add_classes(classes)  # such rows teach their class and nothing else
             return
         if not self.columns_fixed:
-            self._warm_up_with(Batch(X, batch.labels, batch.weights, batch.times), classes)
+            first_rows.warm_up_with(self, Batch(X, batch.labels, batch.weights, batch.times), classes)
         else:  # dicts may bring new columns, so they are passed as they came
             rows = X if rows_of_dicts(X) else batch.X
             self._count(Batch(rows, batch.labels, batch.weights, batch.times), classes)
@@ -379,16 +375,7 @@ class Classifier(TakesTurns, Estimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, times: Any) -> tuple[Batch, np.ndarray]:
         """Checked rows, and all classes, some of them perhaps new; nothing is changed but the names that are noted."""
-        if y is None:
-            raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        table = self.validate_table(X, reset="n_features_in_" not in self.__dict__)
-        self.target_name_ = self.target_name_ or column_name(y)
-        y = one_dimensional(y)
-        check_lengths(table.n_rows, y)
-        weights, seconds = check_weights(sample_weight, table.n_rows), check_times(times, table.n_rows)
-        labels, classes = self.label_codes(y)
-        self._warn_of_unlabelled(int(np.count_nonzero(labels == np.iinfo(labels.dtype).max)))
-        return Batch(table, labels, weights, seconds), classes
+        return reading.read_rows(self, X, y, sample_weight, times)
 
     def _warn_of_unlabelled(self, n: int) -> None:
         """Rows without a label teach nothing, unless a subclass knows better."""
@@ -398,36 +385,7 @@ class Classifier(TakesTurns, Estimator):
 
     def validate_table(self, X: Any, *, reset: bool) -> Table:
         """The table, sound in itself. Number and names of its columns are noted (``reset``) or checked."""
-        table = read_table(X)
-        if not isinstance(X, Mapping) and not rows_of_dicts(X):
-            names = frame_names(X)
-            if reset:
-                self.n_features_in_ = table.n_columns
-                self.__dict__.pop("feature_names_in_", None)
-                if names is not None:
-                    self.feature_names_in_ = np.array(names, dtype=object)
-            else:
-                self._check_columns(names, table.n_columns)
-        return table
-
-    def _check_columns(self, names: list[str] | None, n_columns: int) -> None:
-        """Refuse an array of another width, in words that scikit-learn's checks prescribe; names are matched later."""
-        name = type(self).__name__
-        known: np.ndarray | None = self.__dict__.get("feature_names_in_")
-        if names is not None and (known is not None or self._learned_names()):
-            return
-        if known is not None:
-            warn_user(f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning)
-        elif names is not None:
-            warn_user(f"X has feature names, but {name} was fitted without feature names", UserWarning)
-        n_expected = self.__dict__.get("n_features_in_", n_columns)
-        if n_columns != n_expected:
-            raise SchemaMismatch(f"X has {n_columns} features, but {name} is expecting {n_expected} features as input.")
-
-    def _learned_names(self) -> bool:
-        """Whether columns were learned by name without a frame: from dicts of columns, or from rows that are dicts."""
-        names = self.encoder_.schema.table_names if self.knows_columns else ()
-        return names != tuple(f"x{i}" for i in range(len(names)))
+        return reading.validated(self, X, reset=reset)
 
     def note_columns(self) -> None:
         """Keep scikit-learn's number of columns up to date."""
@@ -493,76 +451,15 @@ class Classifier(TakesTurns, Estimator):
 
         ``stream``: more rows will come. ``first``: and these rows fix the cut points for all of them.
         """
-        tried = None if first or self._warm_up is None else self._warm_up.take_trial(n_rows(batch.X), self.classes_)
-        if tried is not None:
-            self.encoder_ = tried
-            self._start_model()
-            return
-        self.encoder_ = Encoder(**self.encoder_options())
-        codes = read_table(batch.X).codes
-        if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
-            batch = Batch(codes, batch.labels, batch.weights).part(0, _SAMPLE)
-        first = first and self._cuts_numbers()
-        self.encoder_.learn(batch.X, batch.labels, batch.weights, len(self.classes_), first=first, stream=stream)
-        self._start_model()
+        first_rows.learn_columns(self, batch, first=first, stream=stream)
 
     def _cuts_numbers(self) -> bool:
         """Whether number columns become bins, or are cut once they vary where the first rows of a stream show none."""
         return False
 
-    def _warm_up_with(self, batch: Batch, classes: np.ndarray) -> None:
-        """Collect first rows until kinds and cut points can be fixed; then count them all."""
-        if self._warm_up is not None and not rows_of_dicts(batch.X):
-            X = self._warm_up.aligned(batch.X, type(self).__name__)
-            batch = Batch(X, batch.labels, batch.weights, batch.times)
-        table = read_table(batch.X)
-        for i in range(table.n_columns if table.codes is None else 0):
-            table.column(i)  # refuses cells that cannot be used while they are not yet kept
-        self.add_classes(classes)
-        warm = self._warm_up = self._warm_up or WarmUp()
-        before = warm.n_rows
-        warm.append(batch)
-        fixed_by = self._fixed_by(warm, before)
-        if fixed_by is not None:
-            self._end_warm_up(fixed_by)
-
-    def _fixed_by(self, warm: WarmUp, before: int) -> int | None:
-        """How many first rows fix the columns; None where more are needed. ``before`` of them did not.
-
-        It is looked at where rows have doubled, so that chunks and single rows are treated alike.
-        """
-        if self.schema is not None:
-            return warm.n_rows
-        most = min(warm.n_rows, self.warm_up)
-        stages = (1 << k for k in range(before.bit_length(), most.bit_length()))
-        early = next((n for n in stages if n < self.warm_up and self._nothing_to_cut(warm.batch.part(0, n))), None)
-        return self.warm_up if early is None and warm.n_rows >= self.warm_up else early
-
     def _nothing_to_cut(self, batch: Batch) -> bool:
         """Whether these rows hold no numbers to cut, and no text that may be ids, so that nothing needs to wait."""
-        table = read_table(batch.X)
-        trial = Encoder(**self.encoder_options())
-        if trial.leaves_open(table, batch.labels, batch.weights, len(self.classes_)):  # which takes no look at values
-            return False
-        trial.learn(table, batch.labels, batch.weights, len(self.classes_), stream=True)
-        if self._warm_up is not None:
-            self._warm_up.note_trial(trial, table, self.classes_)
-        if not all(settled(column) for column in trial.schema.columns):
-            return False
-        rules = trial.rules(table.names or [f"x{i}" for i in range(table.n_columns)])
-        cells = (read_cells(table.column(i), i, rules) for i in range(table.n_columns))
-        return not any(may_name_things(own, i, rules) for i, own in enumerate(cells))
-
-    def _end_warm_up(self, n_first: int) -> None:
-        """Fix the columns by the first rows, and count all rows of the warm-up."""
-        warm, self._warm_up = self._warm_up, None
-        assert warm is not None
-        self._count_from_start(warm, n_first, last=True)
-        self._columns_fixed_by(warm.batch)
-        if self.schema is None:
-            tell_columns(self.encoder_.schema)
-        if self.schema is None and self._stays_uncut():
-            warn_of_useless(self.encoder_.schema, getattr(self, "bins", None), min(n_first, warm.n_rows))
+        return first_rows.nothing_to_cut(self, batch)
 
     def _stays_uncut(self) -> bool:
         """Whether a number column that the first rows show no cut point of tells nothing for good."""
@@ -571,65 +468,9 @@ class Classifier(TakesTurns, Estimator):
     def _columns_fixed_by(self, batch: Batch) -> None:
         """Kinds and cut points were fixed by these rows, which have been counted."""
 
-    def _count_from_start(self, warm: WarmUp, n_first: int, *, last: bool = False) -> None:
-        """Learn the schema from the first rows of a warm-up, for the last time or not, and count all its rows anew."""
-        batch = first = warm.batch
-        if n_first < warm.n_rows:
-            first = batch.part(0, n_first)
-        else:  # no further row may bring a column, so that all are read once
-            batch = first = Batch(warm.read(), batch.labels, batch.weights, batch.times)
-        self._start_encoder(first, first=last, stream=True)
-        self._count(batch)
-
     def count_warm_up(self) -> None:
         """Before an answer: count the rows of a warm-up, with cut points from its last doubling."""
-        warm = self._warm_up
-        if warm is None or warm.counted == warm.n_rows or warm.n_rows == 0:
-            return
-        if warm.doubled_stage != warm.stage or not self.knows_columns:
-            self._count_from_start(warm, warm.doubled_stage)
-            warm.stage = warm.doubled_stage
-        else:
-            self._count(warm.batch.part(warm.counted, warm.n_rows))
-        warm.counted = warm.n_rows
-
-    def _provisional(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> tuple[np.ndarray, int] | None:
-        """Codes and class of a row that provisional columns can learn at once: they stay, and nothing in it is new."""
-        warm = self._warm_up
-        if warm is None or weight != 1.0 or time is not None or warm.times is not None:
-            return None
-        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
-            return None
-        if not self.knows_columns or not self.encoder_.schema.known_names.issuperset(row):
-            return None
-        codes, label = self.encoder_.quick_row(row), self.code_of(y)
-        return None if codes is None or label is None else (codes, label)
-
-    def _keep_provisional(self, row: Mapping[str, Any], label: int) -> None:
-        """Keep such a row, which was learned, for the cut points to come."""
-        assert self._warm_up is not None
-        self._warm_up.append_counted(dict(row), label)
-
-    def _keep_at_doubling(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
-        """Keep a row by which the rows of a warm-up have doubled, where nothing in it is new; whether that was so.
-
-        What ``partial_fit`` would find out about it is known: its cells are among those of the columns so far.
-        """
-        warm = self._warm_up
-        if warm is None or weight != 1.0 or time is not None or warm.times is not None or not self.knows_columns:
-            return False
-        if warm.counted < warm.n_rows or not self.encoder_.schema.known_names.issuperset(row):
-            return False
-        label = self.code_of(y)
-        if label is None or self.encoder_.quick_row(row) is None:
-            return False
-        before = warm.n_rows
-        warm.append_row(dict(row), label)
-        fixed_by = self._fixed_by(warm, before)
-        if fixed_by is not None:
-            self._end_warm_up(fixed_by)
-        self.note_columns()
-        return True
+        first_rows.count_warm_up(self)
 
     # --- answers ------------------------------------------------------------------------------------------------
 
@@ -655,7 +496,7 @@ class Classifier(TakesTurns, Estimator):
         self.encoder_.unseen_values.tell(getattr(self, "unseen", "ignore"))
 
     def probabilities(self, X: TableLike, **options: Any) -> pd.DataFrame | pl.DataFrame | LabelledTable:
-        """``predict_proba`` with labels: a column for each class, and the rows of X.
+        """``predict_proba`` as a table with labels: a column for each class, a line for each row of X.
 
         Parameters
         ----------
@@ -706,7 +547,7 @@ class Classifier(TakesTurns, Estimator):
         return log_proba
 
     def predict_log_joint(self, X: TableLike) -> np.ndarray:
-        """Log P(class, row), up to what all classes share.
+        """Log P(class, row), up to a number that is the same for all classes of a row.
 
         Parameters
         ----------
@@ -780,7 +621,7 @@ class Classifier(TakesTurns, Estimator):
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
-        """Learn one row. Absent keys are missing; a missing label teaches nothing. ``time`` says when it happened.
+        """Learn one row. Absent keys are missing; a row without a label teaches nothing.
 
         Parameters
         ----------
@@ -877,39 +718,7 @@ class Classifier(TakesTurns, Estimator):
         array of shape (n_rows, n_classes)
             The probabilities that each row was answered with.
         """
-        self.check_teachable()
-        m = n_rows(X)
-        labels = as_labels(y)
-        check_lengths(m, labels)
-        if answered is not None and n_rows(answered) != m:
-            raise DataError(
-                f"answered has {n_rows(answered):,} rows and X has {m:,}. Give as many to answer as to learn."
-            )
-        stream = StreamPart(X, labels, check_weights(sample_weight, m), check_times(times, m), answered)
-        if not self.started:
-            self.start()
-        parts: list[Answers] = []
-        done = 0
-        while done < m:
-            try:
-                parts.append(self._answer_and_learn(stream.part(done, m)))
-            except DataError as error:
-                raise counted_from(error, done) from None
-            done += len(parts[-1][1])
-        return self._side_by_side(parts, m)
-
-    def _side_by_side(self, parts: list[Answers], m: int) -> np.ndarray:
-        """Answers that were given while classes came, in one array."""
-        out = np.zeros((m, len(self.classes_)))
-        place = self.class_codes
-        done = 0
-        for classes, proba in parts:
-            columns = [place[label] for label in classes.tolist()]
-            out[done : done + len(proba), columns] = proba
-            if not columns:
-                out[done : done + len(proba)] = 1.0 / max(1, len(self.classes_))
-            done += len(proba)
-        return out
+        return answer_then_learn.run(self, X, y, sample_weight, times, answered)
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn at least the first of these rows."""
@@ -917,52 +726,17 @@ class Classifier(TakesTurns, Estimator):
 
     def _answer_and_learn_first(self, rows: StreamPart) -> Answers:
         """Answer and learn the first row, whatever it holds."""
-        first = rows.part(0, 1)
-        classes, proba = self.classes_[:0], np.zeros((1, 0))
-        if self.has_learned:
-            classes, proba = self.classes_, self.stream_proba(first.to_answer)
-        if not is_missing(first.y[0]):
-            self.partial_fit(first.X, first.y, sample_weight=first.weights, times=first.times)
-        return classes, proba
+        return answer_then_learn.answer_and_learn_first(self, rows)
 
     # --- files --------------------------------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
         """All that was learned, for a model file: plain data, with arrays under "arrays"."""
-        names: np.ndarray | None = self.__dict__.get("feature_names_in_")
-        state: dict[str, Any] = {
-            "classes": self.classes_,
-            "target": self.target_name_,
-            "n_features_in": self.__dict__.get("n_features_in_"),
-            "feature_names_in": None if names is None else names.tolist(),
-            "arrays": {},
-        }
-        if self.knows_columns:
-            state["encoder"] = self.encoder_
-            state |= self._model_state()
-        if self._warm_up is not None:
-            state["warm_up"] = self._warm_up
-        if self.read_up_to:
-            state["read_up_to"] = self.read_up_to
-        return state
+        return model_state.state_of(self)
 
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""
-        self.check_options()  # which were in the file, too
-        self.start(target=state["target"])
-        self.classes_ = state["classes"]
-        n, names = state["n_features_in"], state["feature_names_in"]
-        if n is not None:
-            self.n_features_in_ = int(n)
-        if names is not None:
-            if not isinstance(names, list) or len(names) != n:
-                raise ModelFileError("its columns have more or fewer names")
-            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-        if "encoder" in state:
-            self.encoder_ = state["encoder"]
-            self._take_model_state(state)
-        self._warm_up = state.get("warm_up")
-        self.note_read_up_to(state.get("read_up_to", {}))
+        model_state.take_state(self, state)
 
     def _model_state(self) -> dict[str, Any]:
         """What was learned beyond schema and classes."""
@@ -1038,20 +812,3 @@ class Classifier(TakesTurns, Estimator):
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # only scikit-learn asks for them
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
-
-
-def as_labels(y: Any) -> np.ndarray:
-    """Labels as they came, as an array."""
-    y = one_dimensional(y)
-    y = y.to_pylist() if hasattr(y, "to_pylist") else y  # an Arrow column, whose own way to NumPy imports pandas
-    return as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
-
-
-def check_row(row: Any, place: str) -> Mapping[str, Any]:
-    """A row as a dict; a row of a pandas frame (``X.iloc[0]``) is one, too, and anything else is refused."""
-    if type(row) is dict or isinstance(row, Mapping):
-        return row
-    named = row_of_frame(row)
-    if not isinstance(named, Mapping):
-        raise DataError(f"{place} takes a dict of column names and values, got {type(row).__name__}.")
-    return named

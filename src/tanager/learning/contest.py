@@ -21,12 +21,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager import saved
+from tanager.counts.align import as_label_array
 from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes, check_budget
+from tanager.encoding.validation import one_dimensional
+from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
 from tanager.learning import stream
+from tanager.learning.counting import follow_vocabulary
 from tanager.learning.structure_change import CHANGE, Hoeffding, Lead, StructureChange, rows_of, rule_of
 from tanager.structure.orders import column_order
 
@@ -240,7 +244,7 @@ class Contest:
         """The model has met new values."""
         for challenger in self.challengers:
             challenger.encoder_ = model.encoder_
-            challenger._follow_vocabulary()
+            follow_vocabulary(challenger)
 
     def add_classes(self, classes: np.ndarray) -> None:
         """There are more classes."""
@@ -346,3 +350,14 @@ def _counted(model: CountsClassifier, s: int, block: Block | None) -> JointCount
     if block is not None:
         counts.update(block.codes, block.labels, block.weights, n_jobs=model.n_threads)
     return counts
+
+
+def rows_by_class(model: CountsClassifier, y: Any) -> list[tuple[int, int]]:
+    """Rows in parts that begin where a class is new."""
+    labels, known = as_label_array(one_dimensional(y)).tolist(), set(model.class_codes)
+    starts = [0]
+    for label in dict.fromkeys(labels):
+        if label not in known and not is_missing(label):
+            starts.append(labels.index(label))
+    starts = sorted(set(starts))
+    return list(zip(starts, [*starts[1:], len(labels)], strict=True))

@@ -10,27 +10,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tanager.counts.align import as_label_array, cut_columns
+from tanager.counts.align import as_label_array
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.forgetting import Clock, Decay, Window, as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
-from tanager.counts.normals import check_ddof
-from tanager.encoding import Column, Encoder, Schema, encode_more_labels
-from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding import Encoder, Schema, encode_more_labels
+from tanager.encoding.chunks import rows_of_dicts, take_rows
 from tanager.encoding.codes import checked_codes
 from tanager.encoding.dates import DatesOption
 from tanager.encoding.kinds import BinsOption
-from tanager.encoding.labels import refuse_nul
 from tanager.encoding.tables import Table
 from tanager.encoding.typing import (
     Columns,
@@ -45,40 +43,34 @@ from tanager.encoding.typing import (
     UnseenOption,
     WeightsLike,
 )
-from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
-from tanager.encoding.values import is_missing, plain
+from tanager.encoding.validation import check_lengths, check_times, check_weights, one_dimensional
 from tanager.errors import (
     DataError,
-    MemoryBudgetError,
-    ModelFileError,
     OptionError,
-    SchemaMismatch,
-    check_option,
-    is_number,
-    nearest,
 )
-from tanager.learning import stream
-from tanager.learning.answering import Answering, Current, keep_row_plan, kernel_view, row_plan
+from tanager.learning import counting, counts_options, forgetting, model_state, reading, single_rows, stream
+from tanager.learning.answer_then_learn import Answers
+from tanager.learning.answering import Answering, Current, row_plan
 from tanager.learning.batch import Batch, StreamPart
-from tanager.learning.classifier import Answers, Classifier, check_row
-from tanager.learning.contest import Contest
+from tanager.learning.classifier import Classifier
+from tanager.learning.contest import Contest, rows_by_class
 from tanager.learning.explaining import explain, explain_rows_of
 from tanager.learning.explanations import Explanations
-from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
+from tanager.learning.from_counts import from_counts
+from tanager.learning.gaussian_option import check_named, with_densities
 from tanager.learning.memory import Memory
-from tanager.learning.merge import add_memory, merge_memories
-from tanager.learning.recut import Recutting
-from tanager.learning.recut_option import FirstCuts, MovedCuts, Recut, as_recut, first_cuts, read_first_cuts
+from tanager.learning.merge import add_memory, merge_memories, mergeable
+from tanager.learning.recut import Recutting, learn_between_looks
+from tanager.learning.recut_option import FirstCuts, MovedCuts, Recut, as_recut
 from tanager.learning.rows import KeptRows
-from tanager.learning.structure_change import Hoeffding, Lead, StructureChange, check_refresh, rule_of
+from tanager.learning.structure_change import Hoeffding, Lead, StructureChange
 from tanager.listed import names_in
 from tanager.scoring.calibration import Calibrated, Calibration
 from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
-from tanager.scoring.gaussian import Gaussian
-from tanager.scoring.scorer import AnswersRows, Scorer
+from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
 
@@ -224,44 +216,15 @@ class CountsClassifier(Classifier):
 
     def check_options(self) -> None:
         """Refuse options that mean nothing, before anything is learned."""
-        check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
-        as_estimate(self.default_estimate if self.smoothing is None else self.smoothing)
-        decay, window = as_decay(self.decay), as_window(self.window)
-        if decay is not None and decay.per_class and window is not None:
-            raise OptionError(
-                "a window and a decay per class do not go together: a row would leave with a weight that depends on "
-                "all rows of its class since. Use one of them, or a decay for all classes."
-            )
-        self._check_refresh()
-        as_recut(self.recut)
-        self._check_calibrate()
-        check_gaussian(getattr(self, "gaussian", False), self._not_with_gaussian())
-        check_ddof(getattr(self, "ddof", 0))
+        counts_options.check_options(self)
         super().check_options()
 
-    def _check_refresh(self) -> None:
-        check_refresh(self.refresh)
-        if rule_of(self.refresh) is not None and self._adaptive() and not self._compares_structures():
-            raise OptionError(
-                f"refresh={self.refresh!r}: structures of {self!r} have no score per row to be compared. Give a number "
-                "of rows, or None."
-            )
-
     def _check_calibrate(self) -> None:
-        if not isinstance(self.calibrate, bool | np.bool_):
-            raise OptionError(f"calibrate={self.calibrate!r}: give True or False.")
-        if self.calibrate and self.priors is not None:
-            raise OptionError(
-                "priors= and calibrate= do not go together: the learned rows, by which answers are calibrated, have "
-                "other priors. Leave one of them out."
-            )
+        counts_options.check_calibrate(self)
 
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; see ``Encoder``."""
-        options = super().encoder_options()
-        options |= {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding", "ordinal")}
-        options["default_bins"] = self.default_bins  # also of columns that a dict of bins does not name
-        return cut_as_well(options, getattr(self, "gaussian", False))
+        return counts_options.encoder_options(self, super().encoder_options())
 
     @property
     def estimate(self) -> Estimate:
@@ -325,14 +288,6 @@ class CountsClassifier(Classifier):
         """Whether kept rows may go once the structure is chosen. Moved cut points count them again, in new bins."""
         return self._chooses_once and not self.calibrate and self.recut is None
 
-    def _way_out_of_rows(self) -> str:
-        """What to advise where kept rows take too much memory."""
-        if not self.may_choose_once or self.window is not None:
-            return "Raise max_memory."
-        if self._chooses_once:
-            return "Ask for structure_ earlier, which is then chosen and needs no more rows, or raise max_memory."
-        return "Let the structure be chosen once (refresh=inf), after which no rows are kept, or raise max_memory."
-
     # --- what was learned ---------------------------------------------------------------------------------------
 
     @property
@@ -394,7 +349,10 @@ class CountsClassifier(Classifier):
 
     @property
     def structure_changes_(self) -> list[StructureChange]:
-        """When the structure changed along a stream and why, with ``refresh=Hoeffding()`` or where columns compete."""
+        """When the structure changed along a stream, and why.
+
+        With ``refresh=Hoeffding()``, and with ``SPC(super_parent="stream")``; empty elsewhere.
+        """
         of = self._answering.standing if self._contest is None else self._contest
         return [] if of is None else list(of.changes)
 
@@ -418,7 +376,7 @@ class CountsClassifier(Classifier):
 
     @property
     def calibration_(self) -> Calibration | None:
-        """What left-out rows say about how sure answers may be; None without ``calibrate``."""
+        """How probabilities are corrected, as answers to left-out rows ask for it; None without ``calibrate``."""
         self.check_fitted()
         return self._answering.calibration_of(self, fresh=True)
 
@@ -461,49 +419,10 @@ class CountsClassifier(Classifier):
 
     def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
         super()._start_encoder(batch, first=first, stream=stream)
-        schema = self.encoder_.schema
-        uncut = {i: self._not_cut_late(c) for i, c in enumerate(schema.columns) if c.cut_after}
-        changed = {i: column for i, column in uncut.items() if column is not None}
-        if changed:
-            self.encoder_.adopt(schema.with_columns(changed))
-            self._start_model()
-
-    def _not_cut_late(self, column: Column) -> Column | None:
-        """The column without ``cut_after``, where others see to it that it is cut, or need not be; else None.
-
-        With ``recut`` numbers that do not vary yet are watched like all others. Normal distributions of numbers given
-        bins could not be brought together, nor counts of columns that compete.
-        """
-        watched = self._recutting is not None and column.kind == "numeric" and column.values
-        if not (self.reads_numbers or watched or self.answers_to_learn):
-            return None
-        return replace(column, values=() if column.kind == "numeric" else column.values, cut_after=0)
+        counting.leave_uncut(self)
 
     def _start_model(self) -> None:
-        schema = self.encoder_.schema
-        spare = int(self.unseen == "smooth")
-        shape = self.counts_shape(schema)
-        counts = JointCounts(schema, self.classes_, max_memory=self.max_memory, spare=spare, **shape)
-        self._remember(counts, self._no_moments(counts))
-
-    def _no_moments(self, counts: JointCounts) -> Moments | ContextMoments | None:
-        """What is to be learned of Gaussian columns beside these counts, still empty."""
-        schema, k, ddof = counts.schema, counts.n_classes, getattr(self, "ddof", 0)
-        n = sum(column.kind == "continuous" for column in schema.columns)
-        if n:
-            return Moments(k, n, ddof)
-        columns, sets = self._moments_shape(schema)
-        if not columns:
-            return None
-        budget, beside, owner = self.max_memory, counts.nbytes, type(self).__name__
-        shape = columns, sets, schema.n_values, k
-        return ContextMoments(*shape, ddof=ddof, max_memory=budget, beside=beside, owner=owner)
-
-    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[ParentSet]]:
-        """Columns with codes whose numbers are learned as well, and the parent sets that they are learned given."""
-        columns = gaussian_columns(getattr(self, "gaussian", False), schema)
-        sets = self._parent_sets(schema) if columns else None
-        return ([], []) if sets is None else (columns, sets)
+        counting.start_counts(self)
 
     def _remember(self, counts: JointCounts, moments: Moments | ContextMoments | None = None) -> None:
         """Start a memory with these counts; nothing else is known yet."""
@@ -516,7 +435,7 @@ class CountsClassifier(Classifier):
             window=as_window(self.window),
             max_memory=self.max_memory,
             owner=type(self).__name__,
-            way_out=self._way_out_of_rows(),
+            way_out=counts_options.way_out_of_rows(self),
         )
         self._contest = self._new_contest()
         self._answering.start_again()
@@ -537,42 +456,14 @@ class CountsClassifier(Classifier):
         self._calibrated(fresh=True)
 
     def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
-        self.make_room(self.counts_.schema, classes)
-        self._learned.move_classes(places, classes)
-        if self._recutting is not None:
-            self._recutting.move_classes(places, len(classes))
-        if self._contest is not None:
-            self._contest.add_classes(classes)
+        counting.move_classes(self, places, classes)
 
     def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
         """Encode rows, grow where values, classes (or, in dicts, names) are new, and add them to the counts.
 
         Cells that cannot be used are refused first, so that a refused batch leaves no new class behind.
         """
-        X, name = batch.X, type(self).__name__
-        numbers = self._numbers(X)
-        if rows_of_dicts(X):
-            self._add_columns(X)
-        codes = None if self.answers_to_learn else self.encoder_.own_codes(X, name)
-        raw = codes is not None
-        if codes is None:
-            codes = self.encoder_.update(X, batch.weights, name)
-        else:
-            self.counts_.refuse_full_codes(codes)
-        if classes is not None:
-            self.add_classes(classes)
-        self._count_block(Block(codes, batch.labels, batch.weights, batch.times, numbers))
-        if raw:  # codes are not looked at before they are counted: the counts have met what is new
-            self.encoder_.adopt(self.counts_.schema)
-
-    def _count_block(self, block: Block) -> None:
-        """Learn rows whose values the encoder has met; where rows are answered first, not before their turn."""
-        if self._contest is None:
-            self._follow_vocabulary()
-        self._note_cuts(block.labels, block.weights)
-        self.learn_block(block)
-        if self._contest is not None:
-            self._follow_vocabulary()
+        counting.count(self, batch, classes)
 
     def fit_codes(
         self,
@@ -654,7 +545,7 @@ class CountsClassifier(Classifier):
     def take_vocabulary(self, schema: Schema) -> None:
         """Columns have values that are yet to come: make room for them, or refuse."""
         self.encoder_.adopt(schema)
-        self._follow_vocabulary()
+        counting.follow_vocabulary(self)
 
     def take_memory(self, memory: Memory) -> Self:
         """Answer from what models of the same options, columns and classes have learned elsewhere."""
@@ -677,77 +568,15 @@ class CountsClassifier(Classifier):
     def make_room(self, schema: Schema, classes: np.ndarray) -> None:
         """The counts are about to grow to this; a subclass may drop something first, to stay within its memory."""
 
-    def _follow_vocabulary(self) -> None:
-        """Let the counts know the values that the encoder has met; refused where they take too much memory."""
-        if self._contest is None and self.encoder_.schema is self._learned.counts.schema:
-            return
-        cut: dict[int, np.ndarray] = {}
-        if self.encoder_.schema is not self.counts_.schema:
-            self.make_room(self.encoder_.schema, self.classes_)
-            cut = cut_columns(self.encoder_.schema, self.counts_.schema)
-        try:
-            self._learned.follow(self.encoder_.schema, self.classes_)
-        except MemoryBudgetError:
-            self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
-            raise
-        if cut:
-            self._columns_cut(cut)
-        if self._contest is not None:
-            self._contest.follow(self)
-
     def _columns_cut(self, maps: Mapping[int, np.ndarray]) -> None:
         """Columns were cut, and their values brought together: code c of column i is now maps[i][c]."""
         self._answering.forget()
         if self._recutting is not None:
             self._recutting.map_codes(maps)
 
-    def _note_cuts(self, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Where columns were cut by these rows, which are yet to be learned, write down by which row of the stream."""
-        cut = self.encoder_.take_cuts()
-        if cut:
-            own = np.ones(len(labels)) if weights is None else weights
-            own = (labels != np.iinfo(labels.dtype).max) * (own if self._learned.clock is None else own > 0)
-            self.events_ += first_cuts(self.encoder_.schema, cut, self._learned.n_learned + np.cumsum(own))
-
-    def _numbers(self, X: Any) -> np.ndarray | None:
-        """Cells of Gaussian columns, where there are any; absent keys of dicts are missing."""
-        if self._learned.moments is None:
-            return None
-        if type(X) is list and len(X) == 1 and type(X[0]) is dict and isinstance(self._learned.moments, Moments):
-            return self.encoder_.continuous_row(X[0])[None, :]
-        columns = self._learned.number_columns
-        if rows_of_dicts(X):
-            return np.array([self.encoder_.numbers_row(row, columns) for row in X])
-        return self.encoder_.numbers(X, columns, type(self).__name__)
-
-    def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take in names that are no column yet, missing in all rows so far; the first value says of what kind."""
-        known = self.encoder_.schema
-        new = self.encoder_.first_values(rows)
-        if self.schema is not None or not new:
-            return
-        late = self.encoder_.late_columns(new)
-        if self.reads_numbers:
-            late = [replace(column, kind="categorical", cut_after=0) for column in late]
-        self.encoder_.extend(late)
-        # Three columns may be needed together where there were not even three.
-        wider = self.counts_shape(self.encoder_.schema) if len(known) < 3 else {}
-        self._columns_added(len(late), wider)
-        self.note_columns()
-        if "feature_names_in_" in self.__dict__:
-            self.feature_names_in_ = np.array(self.encoder_.schema.table_names, dtype=object)
-
     def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
         """What was learned makes room for new columns."""
-        schema = self.encoder_.schema
-        self._learned.add_columns(schema, n_new, **wider)
-        if isinstance(self._learned.moments, ContextMoments):
-            self._learned.moments.add_columns(schema.n_values[-n_new:], self._moments_shape(schema)[1])
-        if self._recutting is not None:
-            self._recutting.add_columns(n_new)
-        if self._contest is not None:
-            self._contest.add_columns(self, n_new, wider)
-        self._answering.add_columns(self, n_new)
+        counting.make_room_for_columns(self, n_new, wider)
 
     # --- cut points that follow a stream, where that is asked for -----------------------------------------------
 
@@ -770,40 +599,14 @@ class CountsClassifier(Classifier):
 
         Where rows are answered before they are learned, no class is known before its first row.
         """
-        if self._contest is not None and self.columns_fixed and hasattr(y, "__len__") and len(y) == n_rows(X):
-            for rows in self._rows_by_class(y):
+        if self._contest is not None and self.columns_fixed and reading.labels_all(X, y):
+            for rows in rows_by_class(self, y):
                 given = (None if cells is None else take_rows(cells, *rows) for cells in (X, y, sample_weight, times))
                 super()._learn(*given)
-            return
-        if self._recutting is None or not hasattr(y, "__len__") or len(y) != n_rows(X):
+        elif self._recutting is not None and reading.labels_all(X, y):
+            learn_between_looks(self, X, y, sample_weight, times, super()._learn)
+        else:
             super()._learn(X, y, sample_weight, times)
-            return
-        y, m = one_dimensional(y), len(y)
-        weights, seconds = check_weights(sample_weight, m), check_times(times, m)
-        self._check_times(Batch(X, self.label_codes(y)[0], weights, seconds))
-        self._recutting.check_numbers(self, X)
-        if self.columns_fixed:
-            self._numbers(X)
-        done = 0
-        while done < m:
-            end = m if self._recutting is None else min(m, done + self._recutting.rows_until_look(self))
-            rows, labels = take_rows(X, done, end), take_rows(y, done, end)
-            some, when = (None if cells is None else cells[done:end] for cells in (weights, seconds))
-            fixed = self.columns_fixed
-            super()._learn(rows, labels, some, when)
-            if fixed and self._recutting is not None:
-                self._recutting.watch(self, Batch(rows, self.label_codes(labels)[0], some, when))
-            done = end
-
-    def _rows_by_class(self, y: Any) -> list[tuple[int, int]]:
-        """Rows in parts that begin where a class is new."""
-        labels, known = as_label_array(one_dimensional(y)).tolist(), set(self.class_codes)
-        starts = [0]
-        for label in dict.fromkeys(labels):
-            if label not in known and not is_missing(label):
-                starts.append(labels.index(label))
-        starts = sorted(set(starts))
-        return list(zip(starts, [*starts[1:], len(labels)], strict=True))
 
     def _cuts_moved(self, rows: Block) -> None:
         """Bins have moved, and these rows were counted again."""
@@ -812,7 +615,7 @@ class CountsClassifier(Classifier):
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
-        """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing.
+        """Learn one row. New keys are new columns, absent keys are missing; a row without a label teaches nothing.
 
         Parameters
         ----------
@@ -830,104 +633,13 @@ class CountsClassifier(Classifier):
         self
             The model itself.
         """
-        row = check_row(row, "learn_one")
+        row = reading.check_row(row, "learn_one")
         self.check_teachable()
-        if time is None and self._learn_quickly(row, y, sample_weight):
+        if time is None and single_rows.learn_quickly(self, row, y, sample_weight):
             return self
-        if self._contest is not None:
-            return super().learn_one(row, y, sample_weight, time)
-        if not self.columns_fixed:
-            if self._learn_provisionally(row, y, sample_weight, time):
-                return self
-            if self._recutting is not None or not self._keep_at_doubling(row, y, sample_weight, time):
-                super().learn_one(row, y, sample_weight, time)
-            return self
-        if not is_weight(sample_weight):
-            check_weights([sample_weight], 1)
-        label = self.code_of(y)
-        if label is None:
-            if is_missing(y):
-                return self
-            refuse_nul([y])
-        memory = self._learned
-        times = numbers = None
-        codes_only = memory.codes_only and self._recutting is None and time is None
-        if sample_weight != 0:  # cells and times that cannot be used are refused before a new class is taken in
-            if codes_only:
-                pass
-            elif memory.numbers_only and self._recutting is None and time is None:
-                numbers = self.encoder_.continuous_row(row)
-            else:
-                times, numbers = self._beside_codes(row, time)
-            if self.encoder_.new_names(row):
-                self._add_columns([row])
-            codes = self.encoder_.update_row(row)
-        if label is None:
-            own = plain(y)
-            if own not in self.class_codes:
-                self.add_classes(np.array([own]))
-            label = self.class_codes[own]
-        if sample_weight == 0:
-            return self
-        self._follow_vocabulary()
-        if self.encoder_.has_cut:
-            self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
-        if codes_only:
-            memory.add_codes(codes, label, sample_weight)
-            return self
-        if memory.numbers_only and self._recutting is None:
-            assert numbers is not None
-            memory.add_numbers(codes, numbers, label, sample_weight)
-            return self
-        labels = np.array([label], dtype=np.uint16)
-        weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
-        memory.add_row(Block(codes[None, :], labels, weights, times, numbers))
-        if self._recutting is not None:
-            self._recutting.watch(self, Batch([row], labels, weights, times))
+        if self._contest is not None or not single_rows.learn_one(self, row, y, sample_weight, time):
+            super().learn_one(row, y, sample_weight, time)
         return self
-
-    def _learn_quickly(self, row: Mapping[str, Any], y: Any, weight: float) -> bool:
-        """Learn a row by the shortest way, where columns are fixed and nothing in it is new; whether that was so."""
-        memory = self._memory
-        if memory is None or self._warm_up is not None or self._contest is not None or self._recutting is not None:
-            return False
-        if not memory.codes_only or not is_weight(weight) or weight == 0:
-            return False
-        encoder, label = self.encoder_, self.code_of(y)
-        if label is None or encoder.has_cut or encoder.schema is not memory.counts.schema or encoder.new_names(row):
-            return False
-        codes = encoder.quick_row(row)
-        if codes is None:
-            return False
-        memory.add_codes(codes, label, weight)
-        return True
-
-    def _learn_provisionally(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
-        """Learn a row of a warm-up at once, where its columns stay and it brings nothing new; whether that was so."""
-        if self._warm_up is None or self._recutting is not None or not self.knows_columns:
-            return False
-        memory = self._learned
-        if not memory.codes_only and (memory.clock is not None or memory.rows is not None):
-            return False
-        found = self._provisional(row, y, weight, time)
-        if found is None:
-            return False
-        codes, label = found
-        if memory.codes_only:
-            memory.add_codes(codes, label, 1.0)
-        elif memory.numbers_only:
-            memory.add_numbers(codes, self.encoder_.continuous_row(row), label, 1.0)
-        else:
-            memory.add_row(Block(codes[None, :], np.array([label], dtype=np.uint16), None, None, self._numbers([row])))
-        self._keep_provisional(row, label)
-        return True
-
-    def _beside_codes(self, row: Mapping[str, Any], time: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """When a row happened, and its cells of Gaussian columns; refused where they cannot be used."""
-        times = check_times(None if time is None else [time], 1)
-        if self._learned.clock is not None:
-            self._learned.clock.check(times, 1)
-        return times, self._numbers([row])
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row.
@@ -947,28 +659,7 @@ class CountsClassifier(Classifier):
             return dict(zip(self.class_codes, plan.one(self.encoder_.encode_row(row, self.unseen)), strict=True))
         if not self.has_learned:
             return {}
-        codes = self.encoder_.encode_row(row, self.unseen)
-        current = self._answers(fresh=False)
-        view = kernel_view(self, current)
-        moments, scorer = self._learned.moments, current.scorer
-        if view is not None and moments is None:
-            proba = view.plan.one(codes)
-            keep_row_plan(self, current, view)
-        elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
-            proba = scorer.score_row(codes, self.encoder_.continuous_row(row))
-        elif (own := self._row_answer(scorer, codes)) is not None:
-            proba = own
-        else:
-            query = Query(codes[None, :], None if moments is None else self._numbers([row]))
-            scorer = self._calibrated(fresh=False) if self.calibrate else scorer
-            proba = scorer.score(query, n_jobs=self.n_threads)[0].tolist()
-        return dict(zip(self.class_codes, proba, strict=True))
-
-    def _row_answer(self, scorer: Scorer, codes: np.ndarray) -> list[float] | None:
-        """The answer of a scorer that knows a short way for single rows; None elsewhere."""
-        if self.calibrate or self._learned.moments is not None or not isinstance(scorer, AnswersRows):
-            return None
-        return scorer.answer_row(codes)
+        return dict(zip(self.class_codes, single_rows.answer_one(self, row), strict=True))
 
     def stream_proba(self, X: Any) -> np.ndarray:
         """``predict_proba`` as a stream answers: a structure that is due to be learned again may answer once more."""
@@ -1063,7 +754,7 @@ class CountsClassifier(Classifier):
 
     def encode(self, X: TableLike) -> Query:
         """Rows to answer, as codes (and numbers, where columns are Gaussian)."""
-        return Query(self._encode(X), self._numbers(X))
+        return Query(self._encode(X), counting.numbers_of(self, X))
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self.check_fitted()
@@ -1125,7 +816,7 @@ class CountsClassifier(Classifier):
             new = [label for label in classes.tolist() if label not in self.classes_.tolist()]
             raise DataError(f"y has the label {new[0]!r}, which was never learned.")
         weights, seconds = check_weights(sample_weight, len(codes)), check_times(times, len(codes))
-        return Block(codes, labels, weights, seconds, self._numbers(X))
+        return Block(codes, labels, weights, seconds, counting.numbers_of(self, X))
 
     def explain(
         self,
@@ -1159,7 +850,7 @@ class CountsClassifier(Classifier):
         return explain(self, X, answer, against, contrast)
 
     def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
-        """``explain`` for a table of any number of rows, one among them.
+        """``explain`` for a table; also a table of one row gives ``Explanations``.
 
         Parameters
         ----------
@@ -1200,9 +891,8 @@ class CountsClassifier(Classifier):
         """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on.
 
         With a ``window``, rows leave it with whatever they weigh now, unless ``sample_weight`` says how much of them;
-        rows that have left already are refused. With a
-        ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
-        with further rows.
+        rows that have left already are refused. With a ``decay`` alone, ``times`` says when they were learned: their
+        times, or where rows fade with every further row, their numbers in the stream, from 1 on.
 
         Parameters
         ----------
@@ -1220,17 +910,7 @@ class CountsClassifier(Classifier):
         self
             The model itself.
         """
-        self.check_teachable()
-        if self._contest is not None:
-            raise OptionError(
-                f"{self!r} cannot unlearn rows: challengers have learned only those since their turn began."
-            )
-        block = self.known_rows(X, y, sample_weight, times, unseen="as learned")
-        if sample_weight is not None and block.weights is None:  # all are 1, which is not always a whole row
-            block = block.weighing(np.ones(len(block)))
-        self._learned.remove(block, self.n_threads)
-        self._warm_up = None  # its rows would be counted again
-        self._recutting = None  # and so would those that new cut points are learned from
+        forgetting.unlearn(self, X, y, sample_weight, times)
         return self
 
     def advance(self, time: Time) -> Self:
@@ -1248,20 +928,7 @@ class CountsClassifier(Classifier):
         self
             The model itself.
         """
-        self.check_fitted()
-        clock = self._learned.clock
-        if clock is None or not clock.timed:
-            raise OptionError(
-                f"this {type(self).__name__} does not forget by time. Give it decay='6 h' or window='30 min'."
-            )
-        given = check_times([time], 1)
-        assert given is not None
-        now = float(given[0])
-        self._warm_up = None  # its rows would be learned again
-        if clock.now is not None and now > clock.now:
-            self._learned.advance(now)
-        for challenger in self._challengers:
-            challenger.advance(time)
+        forgetting.advance(self, time)
         return self
 
     def shrink(self, n_rows: int) -> Self:
@@ -1277,16 +944,7 @@ class CountsClassifier(Classifier):
         self
             The model itself.
         """
-        self.check_fitted()
-        rows = self._learned.rows
-        if self.window is None or rows is None:
-            raise OptionError(f"this {type(self).__name__} has no window that could shrink. Give it window=1000, say.")
-        if not is_number(n_rows, 0) or int(n_rows) != n_rows:
-            raise OptionError(f"shrink({n_rows!r}): give a whole number of rows of at least 0.")
-        self._warm_up = None
-        self._learned.drop_oldest(max(0, len(rows) - int(n_rows)))
-        for challenger in self._challengers:
-            challenger.shrink(n_rows)
+        forgetting.shrink(self, n_rows)
         return self
 
     def fade(self, factor: float) -> Self:
@@ -1302,24 +960,14 @@ class CountsClassifier(Classifier):
         self
             The model itself.
         """
-        self.check_fitted()
-        self._warm_up = None
-        self._learned.fade(factor)
-        if self._recutting is not None:
-            self._recutting.fade(factor)
-        for challenger in self._challengers:
-            challenger.fade(factor)
+        forgetting.fade(self, factor)
         return self
-
-    @property
-    def _challengers(self) -> list[CountsClassifier]:
-        return [] if self._contest is None else self._contest.challengers
 
     def merge(self, other: CountsClassifier) -> Self:
         """Add all that another model of this class has learned, as if its rows had been learned here.
 
-        Vocabularies and classes are matched; cut points must agree, so give both models one ``schema``. The options
-        stay ours.
+        Values and classes that only one of them has met are taken in. Numbers must be cut into the same bins, so give
+        both models one ``schema``. The options of this model stay as they are.
 
         Parameters
         ----------
@@ -1331,24 +979,10 @@ class CountsClassifier(Classifier):
         self
             The model itself.
         """
-        if self._recutting is not None and self._recutting.watches and self.window is not None:
-            raise SchemaMismatch(
-                "cannot merge into a window whose cut points follow the stream: they are made from the numbers in it, "
-                "and those of the other model are gone. Use recut=None, or decay in place of a window."
-            )
-        if type(other) is not type(self):
-            raise SchemaMismatch(
-                f"cannot merge {type(other).__name__} into {type(self).__name__}. Merge models of one class, or their "
-                "counts: from_counts(a.counts_ + b.counts_)."
-            )
-        if self._contest is not None or other._contest is not None:
-            raise SchemaMismatch(
-                "cannot merge models whose super-parents compete along a stream: each has seen its own rows, one after "
-                "the other. Name the super-parent, and merge models that have it."
-            )
+        same = mergeable(self, other)
         self.check_fitted()
-        other.check_fitted()
-        self._merge(other)
+        same.check_fitted()
+        self._merge(same)
         self.note_read_up_to(other.read_up_to)
         return self
 
@@ -1358,12 +992,14 @@ class CountsClassifier(Classifier):
         if self._recutting is not None:
             self._recutting.match_classes(self.classes_, memory.counts.classes)
         self._memory, self.classes_ = memory, memory.counts.classes
-        self.encoder_ = self._encoder_for(memory.counts.schema)
+        self.encoder_ = counting.encoder_for(self, memory.counts.schema)
         self._answering.forget()
 
     @classmethod
     def from_counts(cls, counts: JointCounts, **params: Any) -> Self:
-        """A classifier over counts that are there already. They are read, not copied.
+        """A fitted classifier from counts that were made before, such as ``counts_`` of another model.
+
+        The counts are read, not copied.
 
         Parameters
         ----------
@@ -1377,43 +1013,7 @@ class CountsClassifier(Classifier):
         object
             A fitted model.
         """
-        if not isinstance(counts, JointCounts):
-            raise DataError(f"from_counts takes JointCounts, got {type(counts).__name__}. Use fit for a table.")
-        known = cls.option_defaults()
-        for name in params:
-            if name not in known:
-                raise OptionError(f"{cls.__name__} has no option {name!r}.{nearest(name, known)}")
-        model = cls(**params)
-        model.start()
-        if model.window is not None:
-            raise OptionError("counts do not hold the rows that would leave a window. Fit on the rows instead.")
-        model.classes_ = counts.classes
-        model.encoder_ = model._encoder_for(counts.schema)
-        model._counts_given(counts)
-        counts.require(cls.__name__, **model.counts_shape(counts.schema))
-        if model.calibrate:
-            raise SchemaMismatch(
-                "answers are calibrated by rows that are left out, and counts do not hold them. Fit on the rows, or "
-                "leave out calibrate=."
-            )
-        numbers = any(column.kind == "continuous" for column in counts.schema.columns)
-        if numbers or model._moments_shape(counts.schema)[0]:
-            raise OptionError(
-                "counts do not hold the numbers of Gaussian columns. Fit on the rows, or leave out gaussian=."
-            )
-        if model.unseen == "smooth" and not counts.spare:
-            raise SchemaMismatch('unseen="smooth" needs counts with a spare slot. Count with spare=1.')
-        model._remember(counts)
-        model._learned.rows = None  # counts do not hold them
-        model.note_columns()
-        names = counts.schema.table_names
-        if names != tuple(f"x{i}" for i in range(len(names))):
-            model.feature_names_in_ = np.array(names, dtype=object)
-        model._answers(fresh=True)
-        return model
-
-    def _encoder_for(self, schema: Schema) -> Encoder:
-        return Encoder.from_schema(schema, max_values=self.max_values)
+        return from_counts(cls, counts, params)
 
     # --- pictures and files -------------------------------------------------------------------------------------
 
@@ -1451,35 +1051,10 @@ class CountsClassifier(Classifier):
         return public("network_widget")(self, **options)
 
     def _model_state(self) -> dict[str, Any]:
-        self._follow_vocabulary()
-        state = self._learned.to_state()
-        first = [[e.row, e.column, e.after] for e in self.events_ if isinstance(e, FirstCuts)]
-        if first:
-            state["first_cuts"] = first
-        if self._recutting is not None and self._recutting.watches:
-            state["arrays"] |= self._recutting.to_arrays(self)
-        state["view"], arrays = self.structure_state()
-        state["arrays"] |= arrays
-        if self._contest is not None:
-            state |= {"contest": self._contest.to_plain(), "models": self._contest.challengers}
-        return state
+        return model_state.counts_state(self)
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
-        counts = JointCounts.from_header(state["counts"], state["arrays"])
-        counts.schema = self.encoder_.schema  # the same, and one of them
-        if counts.classes.tolist() != self.classes_.tolist():
-            raise ModelFileError("its counts are of other classes")
-        self._counts_given(counts)
-        counts.require(type(self).__name__, **self.counts_shape(counts.schema))
-        self.classes_ = counts.classes
-        self._remember(counts, self._no_moments(counts))
-        self._learned.take_state(state)
-        self.events_ = [*read_first_cuts(state)]
-        if self._recutting is not None:
-            self._recutting.take_arrays(self, state["arrays"])
-        if self._contest is not None:
-            self._contest.take_state(self, state)
-        self.events_.sort(key=lambda event: event.row)
+        model_state.take_counts_state(self, state)
 
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""

@@ -71,7 +71,7 @@ def _title(model: Classifier) -> Html:
 
 
 def _options(model: Classifier) -> Html:
-    """The options that are not as they come."""
+    """The options whose values are not the defaults."""
     changed = model.changed_options()
     return facts((name, repr(value)) for name, value in changed.items()) or note("All options as they come.")
 

@@ -179,7 +179,7 @@ class MemberValidation:
     def _validate(self, work: Pass, until: float | None) -> bool:
         model, view = self.model, work.view
         if view is None or not view.valid or view.counts is not model.counts_:
-            view = work.view = self.model.all_members(work.order)
+            view = work.view = self.model._all_members(work.order)
         left = None if until is None else until - perf_counter()
         if work.stage == "validate" and work.place == 0 and until is None and self._ranks_anew(work):
             work.judged, work.joints, work.version = "alone", _kernels.KeptJoints(KEPT_BYTES), model.counts_.version
@@ -227,7 +227,7 @@ class MemberValidation:
     def scores_of(self, block: Block) -> np.ndarray:
         """What these rows add to the scores, members being in their present order."""
         found = self.scores.empty()
-        self.model.all_members(self.scores.order).validate(block, found, n_jobs=self.model.n_threads)
+        self.model._all_members(self.scores.order).validate(block, found, n_jobs=self.model.n_threads)
         return found
 
     def merge(self, other: MemberValidation, columns: Sequence[int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from tanager.encoding import Schema
 from tanager.errors import SchemaMismatch
 from tanager.learning.memory import Memory
 from tanager.learning.rows import KeptRows
+
+if TYPE_CHECKING:
+    from tanager.learning.counts_classifier import CountsClassifier
+
+Model = TypeVar("Model", bound="CountsClassifier")
 
 
 def merge_memories(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[str, Any]], n_jobs: int = 1) -> Memory:
@@ -188,3 +193,23 @@ def _contexts(mine: ContextMoments, ours: Memory, theirs: Memory, counts: JointC
         classes = class_map(part.counts.classes, counts.classes)
         total.merge(part.moments.moved(blank.blank(), columns=columns, values=values, classes=classes))
     return total
+
+
+def mergeable(ours: Model, theirs: CountsClassifier) -> Model:
+    """The other model, which is of the same class; refused where what both have learned cannot be put together."""
+    if ours._recutting is not None and ours._recutting.watches and ours.window is not None:
+        raise SchemaMismatch(
+            "cannot merge into a window whose cut points follow the stream: they are made from the numbers in it, "
+            "and those of the other model are gone. Use recut=None, or decay in place of a window."
+        )
+    if type(theirs) is not type(ours):
+        raise SchemaMismatch(
+            f"cannot merge {type(theirs).__name__} into {type(ours).__name__}. Merge models of one class, or their "
+            "counts: from_counts(a.counts_ + b.counts_)."
+        )
+    if ours._contest is not None or theirs._contest is not None:
+        raise SchemaMismatch(
+            "cannot merge models whose super-parents compete along a stream: each has seen its own rows, one after "
+            "the other. Name the super-parent, and merge models that have it."
+        )
+    return theirs

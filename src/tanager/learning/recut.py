@@ -8,7 +8,7 @@ the last ``warm_up``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,12 @@ from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder
-from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.chunks import rows_of_dicts, take_rows
 from tanager.encoding.kinds import settled
+from tanager.encoding.validation import check_times, check_weights, one_dimensional
 from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch
+from tanager.learning.counting import numbers_of
 from tanager.learning.number_watch import NumberWatch
 from tanager.learning.recut_option import MovedCuts, Recut
 
@@ -191,3 +193,26 @@ def _n_at_hand(model: CountsClassifier) -> int:
 
 def _cuts(model: CountsClassifier, watched: NumberWatch) -> dict[int, np.ndarray]:
     return {i: np.array(model.encoder_.schema[i].cuts) for i in watched.cutters}
+
+
+def learn_between_looks(
+    model: CountsClassifier, X: Any, y: Any, sample_weight: Any, times: Any, learn: Callable[[Any, Any, Any, Any], None]
+) -> None:
+    """Learn rows up to the next look at the cut points, then the rest; ``learn`` takes rows in."""
+    assert model._recutting is not None
+    y, m = one_dimensional(y), len(y)
+    weights, seconds = check_weights(sample_weight, m), check_times(times, m)
+    model._check_times(Batch(X, model.label_codes(y)[0], weights, seconds))
+    model._recutting.check_numbers(model, X)
+    if model.columns_fixed:
+        numbers_of(model, X)
+    done = 0
+    while done < m:
+        end = m if model._recutting is None else min(m, done + model._recutting.rows_until_look(model))
+        rows, labels = take_rows(X, done, end), take_rows(y, done, end)
+        some, when = (None if cells is None else cells[done:end] for cells in (weights, seconds))
+        fixed = model.columns_fixed
+        learn(rows, labels, some, when)
+        if fixed and model._recutting is not None:
+            model._recutting.watch(model, Batch(rows, model.label_codes(labels)[0], some, when))
+        done = end

@@ -6,7 +6,7 @@ goes by itself, so that it is answered as unseen and then finds room in the coun
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,15 @@ from tanager.encoding.policy import tell_columns
 from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
+from tanager.learning.answer_then_learn import Answers
 from tanager.learning.answering import due, follows_counts, kernel_view
 from tanager.learning.batch import Batch, StreamPart
-from tanager.learning.classifier import Answers, Classifier
+from tanager.learning.counting import encoder_for, follow_vocabulary, numbers_of
+from tanager.learning.first_rows import keep_at_doubling as keep_at_doubling
+from tanager.learning.first_rows import keep_for_warm_up as keep_for_warm_up
+from tanager.learning.first_rows import keep_provisional_row as keep_provisional_row
+from tanager.learning.first_rows import provisional_row as provisional_row
+from tanager.learning.first_rows import rows_of_stage as rows_of_stage
 from tanager.learning.memory import LIGHT, Memory
 from tanager.learning.warm_up import WarmUp
 from tanager.scoring.gaussian import normalised
@@ -65,7 +71,7 @@ def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
     block, asked = encoded
     out = np.empty((len(block), len(model.classes_)))
     model._run(Lap(block, asked, out))
-    model._follow_vocabulary()
+    follow_vocabulary(model)
     if model._warm_up is not None:
         X = rows.part(0, len(block)).X
         keep_for_warm_up(model, Batch(X, block.labels, block.weights, block.times))
@@ -95,7 +101,7 @@ def encode_next(model: CountsClassifier, rows: StreamPart) -> tuple[Block, Query
 def encode_rows(model: CountsClassifier, rows: StreamPart, labels: np.ndarray) -> Block:
     """Encode rows of known columns, with their class codes; the encoder has met their values then, no count has."""
     codes = model.encoder_.update(rows.X, _where_labelled(labels, rows.weights), type(model).__name__)
-    return Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X))
+    return Block(codes, labels, rows.weights, rows.times, numbers_of(model, rows.X))
 
 
 def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | None, times: Any) -> Block:
@@ -112,13 +118,13 @@ def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | No
         tell_columns(model.encoder_.schema)
     model.note_columns()
     codes = model.encoder_.update(batch.X, weighed, type(model).__name__)
-    model._follow_vocabulary()
-    return Block(codes, labels, weighed, batch.times, model._numbers(X))
+    follow_vocabulary(model)
+    return Block(codes, labels, weighed, batch.times, numbers_of(model, X))
 
 
 def learn_first_encoded(model: CountsClassifier, like: CountsClassifier, block: Block) -> None:
     """Learn the first rows of a model that knows the classes alone; another one has encoded them (``encode_all``)."""
-    model.encoder_ = model._encoder_for(like.encoder_.schema)
+    model.encoder_ = encoder_for(model, like.encoder_.schema)
     model._start_model()
     for name in ("n_features_in_", "feature_names_in_"):
         if name in like.__dict__:
@@ -129,7 +135,7 @@ def learn_first_encoded(model: CountsClassifier, like: CountsClassifier, block: 
 def encode_again(model: CountsClassifier, rows: StreamPart) -> Block:
     """Rows that a model with columns for good has learned, as it has encoded them."""
     codes = model.encoder_.encode(rows.X, "ignore", type(model).__name__)
-    return Block(codes, model.label_codes(rows.y)[0], rows.weights, rows.times, model._numbers(rows.X))
+    return Block(codes, model.label_codes(rows.y)[0], rows.weights, rows.times, numbers_of(model, rows.X))
 
 
 def answer_and_learn_encoded(
@@ -214,43 +220,6 @@ def _plain_rows(model: CountsClassifier, rows: StreamPart) -> int:
     return int(np.argmax(odd)) if odd.any() else len(y)
 
 
-def rows_of_stage(model: Classifier, most: int) -> int:
-    """How many rows the present cut points hold for; in a warm-up they change where the rows have doubled."""
-    if model._warm_up is None:
-        return most
-    return min(most, min(2 * model._warm_up.stage, model.warm_up) - model._warm_up.n_rows)
-
-
-def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
-    """Rows of a warm-up were counted: keep them, for the cut points to come."""
-    warm = model._warm_up
-    assert warm is not None
-    before = warm.n_rows
-    warm.append(batch)
-    fixed_by = model._fixed_by(warm, before)
-    if fixed_by is not None:
-        model._end_warm_up(fixed_by)
-    elif warm.n_rows < 2 * warm.stage:
-        warm.counted = warm.n_rows
-
-
-def provisional_row(
-    model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any
-) -> tuple[np.ndarray, int] | None:
-    """Codes and class of a row that provisional columns can learn at once; None where they change or it is new."""
-    return model._provisional(row, y, weight, time)
-
-
-def keep_at_doubling(model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
-    """Keep a row of a warm-up in which nothing is new, to be counted later; whether that was so."""
-    return model._keep_at_doubling(row, y, weight, time)
-
-
-def keep_provisional_row(model: Classifier, row: Mapping[str, Any], label: int) -> None:
-    """Keep such a row, which was learned, for the cut points to come."""
-    model._keep_provisional(row, label)
-
-
 def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = None) -> None:
     """Let models that are alike but for how they forget share the warm-up of the first.
 
@@ -279,7 +248,7 @@ def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp) -> None:
         rows = warm.batch if all_counted else warm.batch.part(0, warm.counted)
         table = warm.read() if all_counted else rows.X
         codes = first.encoder_.encode(table, "ignore", type(first).__name__)
-        block = Block(codes, rows.labels, rows.weights, rows.times, first._numbers(rows.X))
+        block = Block(codes, rows.labels, rows.weights, rows.times, numbers_of(first, rows.X))
     for model in behind:
         model._warm_up, model.encoder_ = None, first.encoder_
         model._start_model()
@@ -303,7 +272,7 @@ def add_classes_in_warm_up(models: Sequence[CountsClassifier], classes: np.ndarr
     warm.move_classes(class_map(first.classes_, classes))
     rows = warm.batch
     codes = first.encoder_.encode(rows.X, "ignore", type(first).__name__)
-    block = Block(codes, rows.labels, rows.weights, rows.times, first._numbers(rows.X))
+    block = Block(codes, rows.labels, rows.weights, rows.times, numbers_of(first, rows.X))
     for model in models:
         model.classes_, slots = classes, model.counts_.n_slots
         model._start_model()
@@ -328,7 +297,7 @@ def count_anew(model: CountsClassifier, like: CountsClassifier, warm: WarmUp, si
 
 
 def _start_with_columns_of(model: CountsClassifier, like: CountsClassifier) -> None:
-    model.encoder_ = model._encoder_for(like.encoder_.schema)
+    model.encoder_ = encoder_for(model, like.encoder_.schema)
     model._start_model()
     model.note_columns()
 

@@ -57,9 +57,9 @@ class NetworkDict(TypedDict):
 class Network(Listed):
     """A Bayesian network: variables with their values, acyclic arcs, and tables as far as they are known.
 
-    Networks are immutable. Editing returns a new one, in which all unchanged families keep their tables. Two networks
-    are equal if their variables, values, arcs and tables are; the order of variables and parents does not matter, that
-    of values does.
+    Networks are immutable. Editing returns a new one, in which variables with the same parents as before keep their
+    tables. Two networks are equal if their variables, values, arcs and tables are; the order of variables and parents
+    does not matter, that of values does.
 
     Parameters
     ----------
@@ -528,7 +528,7 @@ class Network(Listed):
         return self._with_arcs([*without.arcs, (child, parent)], {parent, child})
 
     def keep(self, names: Iterable[str]) -> Network:
-        """The subnetwork of some variables and the arcs among them; a family that lost a parent loses its table.
+        """The subnetwork of some variables and the arcs among them; a variable that lost a parent loses its table.
 
         Parameters
         ----------
@@ -653,7 +653,7 @@ class Network(Listed):
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
     def log_likelihood(self, data: TableLike | Sample, *, target: str | None = None) -> float:
-        """The natural log of P(data); in rows with missing cells, only complete families count.
+        """The natural log of P(data). A missing cell leaves out P(variable | parents) of its variable and its children.
 
         Parameters
         ----------
@@ -671,7 +671,7 @@ class Network(Listed):
         return likelihood.log_likelihood(self, data, target)
 
     def conditional_log_likelihood(self, data: TableLike | Sample, target: str) -> float:
-        """The sum over rows of log P(target | all other variables); factors with missing cells are left out.
+        """The sum over rows of log P(target | all other variables); tables that need a missing cell are left out.
 
         Parameters
         ----------

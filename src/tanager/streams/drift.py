@@ -23,10 +23,12 @@ from tanager.encoding.chunks import n_rows
 from tanager.encoding.typing import Label, Row, TableLike, Time
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import StreamPart
-from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explanations import Explanations
+from tanager.learning.reading import check_row
 from tanager.learning.stream import (
     encode_all,
 )
@@ -297,7 +299,7 @@ class DriftAware(Classifier):
 
     @property
     def background_(self) -> Classifier | None:
-        """The model that is trained in the background."""
+        """The model that learns the rows since a warning, to take over should things have changed; None elsewhere."""
         back = self._models.back
         return None if back is None else back.model
 

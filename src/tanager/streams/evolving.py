@@ -32,9 +32,11 @@ from tanager.encoding.typing import (
 from tanager.encoding.validation import is_weight, one_dimensional
 from tanager.encoding.values import Numbers, is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number, nearest
+from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import Batch, StreamPart
-from tanager.learning.classifier import Answers, Classifier, check_row
-from tanager.learning.stream import keep_provisional_row, provisional_row
+from tanager.learning.classifier import Classifier
+from tanager.learning.first_rows import keep_provisional_row, provisional_row
+from tanager.learning.reading import check_row
 from tanager.listed import names_in
 from tanager.scoring.decision import check_costs
 from tanager.shortcuts import public

@@ -14,8 +14,9 @@ from tanager import _kernels, saved
 from tanager.counts.block import Block
 from tanager.encoding import Schema
 from tanager.encoding.values import is_missing
+from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import StreamPart
-from tanager.learning.classifier import Answers, Classifier
+from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import answer_and_learn_encoded, grow_counts, plain_view
 from tanager.scoring.decision import TIE

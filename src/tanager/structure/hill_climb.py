@@ -22,7 +22,8 @@ class HillClimb(Learner):
     """Greedy search by a score: a network that no change of a single arc improves.
 
     Choose it for prediction, where the network as a whole matters, and for many rows: all it needs are scores of
-    families, each counted once. The result is a local optimum; ``tabu`` and ``restarts`` search further.
+    variables with their parents, each counted once. The result is a local optimum; ``tabu`` and ``restarts`` search
+    further.
 
     Parameters
     ----------

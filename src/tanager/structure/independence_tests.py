@@ -226,7 +226,7 @@ class GSquared(_ChiSquared):
     """The G² test (likelihood ratio): G² = 2 M I against chi-squared.
 
     Choose it when rows are few and an edge should be present only if chance does not explain it. In effect it is a
-    threshold that adapts to the numbers of rows and cells.
+    threshold that adapts to the number of rows and to how many values the variables have.
 
     Parameters
     ----------
