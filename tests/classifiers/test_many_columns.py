@@ -143,10 +143,26 @@ def test_partners_found_anew_where_blocks_changed_are_those_found_from_nothing(s
             (block, [other for other in others if other in own])
             for (block, others), own in zip(together, near, strict=True)
         ]
-        assert promising(together, blocks) == expected
+        assert promising(blocks, blocks) == expected
         a, b = (blocks[at] for at in rng.choice(len(blocks), 2, replace=False))
         rest = [block for block in blocks if block not in (a, b)]
         blocks = sorted([*rest, tuple(sorted(a + b))] if rng.random() < 0.6 else [*rest, a])
+
+
+@examples(20)
+@given(seed=st.integers(0, 999), criterion=st.sampled_from(["accuracy", "log_loss"]))
+def test_what_a_step_leaves_as_it_was_is_what_would_be_worked_out_anew(seed, criterion):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (40, 7))
+    y = (X[:, 0] ^ X[:, 1]) + (X[:, 2] > rng.integers(0, 3, 40))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joining, "MANY_COLUMNS", 5)
+        for kind in (BSEJ, FSSJ):
+            steps = kind(criterion=criterion).fit(X, y).steps_
+            patch.setattr(joining, "CACHED_BYTES", -1)  # nothing is kept
+            assert kind(criterion=criterion).fit(X, y).steps_ == steps
+            patch.undo()
+            patch.setattr(joining, "MANY_COLUMNS", 5)
 
 
 def test_a_tree_of_hundreds_of_columns_tries_those_that_tell_most(monkeypatch):

@@ -245,3 +245,23 @@ def test_a_stream_of_rows_is_refused_at_the_budget_as_well():
     with pytest.raises(MemoryBudgetError, match="raise max_memory"):
         view.stream(Block(more, its_labels, None), np.empty((1000, 3)), Steps(None, None, None))
     assert counts.n_rows == 300
+
+
+@examples(15)
+@given(seed=st.integers(0, 999), weighted=st.booleans())
+def test_families_that_are_counted_later_stand_beside_the_pairs_of_the_same_rows(seed, weighted):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (60, 5)).astype(np.uint8)
+    X[rng.random(X.shape) < 0.1] = 255
+    y, weights = rng.integers(0, 2, 60), rng.choice([0.5, 1.0, 2.0], 60) if weighted else None
+    model = KDB(k=2).fit(X, y, sample_weight=weights)
+    counts, rows = model.counts_, model.memory.rows.block
+    options = {"order": counts.order, "families": counts.families, "sparse": counts.sparse, "spare": counts.spare}
+    anew = JointCounts(counts.schema, counts.classes, **options).update(rows.codes, rows.labels, rows.weights)
+    assert counts.families and counts.order == 2
+    for name, cells in anew.raw_cells().items():
+        np.testing.assert_array_equal(counts.raw_cells()[name], cells, err_msg=name)
+    more = rng.integers(0, 3, (20, 5)).astype(np.uint8)
+    model.partial_fit(more, y[:20])  # the joined tables are counted on
+    assert model.counts_.n_rows == anew.n_rows + 20
+    assert model.counts_.joint(0, 1).sum() <= model.counts_.n_rows

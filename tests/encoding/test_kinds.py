@@ -10,8 +10,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from profiles import examples
 from tanager.encoding import Encoder
+from tanager.encoding.values import Categories
 from tanager.errors import DataError, OptionError
 
 NUMBERS = np.linspace(0, 1, 20)
@@ -240,3 +244,16 @@ def test_of_too_many_values_the_most_frequent_stay_and_the_rest_is_other():
 def test_a_million_distinct_values_stay_within_the_cap():
     ids = np.arange(100_000).astype(str)
     assert Encoder(categorical=["id"]).fit({"id": ids}).schema["id"].n_values == 1000
+
+
+@examples(50)
+@given(
+    index=st.lists(st.integers(-1, 5), max_size=12),
+    gap=st.sampled_from([0, 300, 5000]),  # rows of one value before the others: not all are seen in the first few
+)
+def test_values_in_order_of_first_appearance(index, gap):
+    rows = [*([5] * gap), *index]
+    ordered = Categories([*"abcdef"], np.array(rows, dtype=np.int32), exact=False).in_order
+    seen = list(dict.fromkeys("abcdef"[v] for v in rows if v >= 0))
+    assert ordered.values == seen
+    assert ordered.index.tolist() == [seen.index("abcdef"[v]) if v >= 0 else -1 for v in rows]
