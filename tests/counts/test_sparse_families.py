@@ -258,7 +258,8 @@ def test_families_that_are_counted_later_stand_beside_the_pairs_of_the_same_rows
     counts, rows = model.counts_, model.memory.rows.block
     options = {"order": counts.order, "families": counts.families, "sparse": counts.sparse, "spare": counts.spare}
     anew = JointCounts(counts.schema, counts.classes, **options).update(rows.codes, rows.labels, rows.weights)
-    assert counts.families and counts.order == 2
+    assert counts.families
+    assert counts.order == 2
     for name, cells in anew.raw_cells().items():
         np.testing.assert_array_equal(counts.raw_cells()[name], cells, err_msg=name)
     more = rng.integers(0, 3, (20, 5)).astype(np.uint8)
