@@ -100,13 +100,14 @@ def _name_ends(axes: Any, last: Mapping[str, Any]) -> None:
 
 
 def _curve(axes: Any, lines: Sequence[Mapping[str, Any]], name: str, colour: str) -> None:
-    axes.plot(*_points(lines, name), marker="o", ms=3, color=colour, lw=1.3)
+    axes.plot(*_points(lines, name), marker="o", ms=3, color=colour, lw=1.3, clip_on=False)
     axes.set_ylabel(name)
     low, high = axes.get_ylim()
     if name == "members":
         axes.set_ylim(0, max(high, 1))
     else:  # what differs by less than a hundredth should look alike
-        axes.set_ylim(min(low, (low + high) / 2 - 0.01), max(high, (low + high) / 2 + 0.01))
+        low, high = min(low, (low + high) / 2 - 0.01), max(high, (low + high) / 2 + 0.01)
+        axes.set_ylim(max(low, 0.0), min(high, 1.0))
 
 
 def _points(lines: Sequence[Mapping[str, Any]], name: str) -> tuple[list[float], list[float]]:
