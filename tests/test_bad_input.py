@@ -185,7 +185,7 @@ def test_labels_that_cannot_be_learned_from(model: CountsClassifier, learn: str)
     refused(DataError, "X has 4 rows, y has 2 labels. Give each row a label", act(["u", "v"]))
     refused(DataError, "y has no label: every entry is missing. At least one row needs a class", act([None] * 4))
     refused(DataError, r"y should be a 1d array, got an array of shape \(4, 2\)", act([["u", "v"]] * 4))
-    refused(DataError, r"y should be a 1d array, got an array of shape \(\)", act("u"))
+    refused(DataError, "y='u' is text, and y takes the labels of all rows", act("u"))
     refused(DataError, "Unknown label type: continuous.*Cut y into classes", act([0.5, 1.5, 2.5, 0.1]))
     refused(DataError, "Input y contains infinity", act([0, 1, np.inf, 1]))
 
@@ -492,3 +492,15 @@ def test_heavy_rows_that_have_left_a_window_leave_answers_that_are_probabilities
         for smoothing in (0, 1e-100, 1.0, 1e100):
             proba = model(smoothing=smoothing, window=2).fit(rows, labels, sample_weight=weights).predict_proba(rows)
             assert np.allclose(proba.sum(axis=1), 1.0)
+
+
+def test_the_name_of_a_column_is_no_labels():
+    with pytest.raises(DataError, match=r"y='class' is text, and y takes the labels of all rows.*table.pop\('class'\)"):
+        AODE().fit({"a": ["u", "v"], "class": [0, 1]}, "class")
+
+
+def test_a_list_is_no_row_of_a_stream():
+    """It was an AttributeError of Python."""
+    model = AODE().fit([["u"], ["v"]], [0, 1])
+    with pytest.raises(DataError, match="predict_proba_one takes a dict of column names and values, got list"):
+        model.predict_proba_one(["u"])

@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib", reason="plots need matplotlib, the extra 'plot
 
 from matplotlib.colors import to_hex
 from matplotlib.patches import ArrowStyle, FancyArrowPatch
+from sklearn.exceptions import NotFittedError
 
 from profiles import later
 from tanager import (
@@ -23,6 +24,8 @@ from tanager import (
     ChowLiuMultiNet,
     HoeffdingTree,
     NaiveBayes,
+    NBTree,
+    NetworkForest,
     PDAGSearch,
     Selective,
     SuperParentTAN,
@@ -91,7 +94,7 @@ def test_a_picture_is_written_and_the_same_model_gives_the_same_bytes(tmp_path):
 
 def test_a_vote_of_many_networks_is_refused_with_a_way_out():
     model = AODE().fit(*table(3))
-    with pytest.raises(OptionError, match=r"AODE is not one network.*from_counts"):
+    with pytest.raises(OptionError, match=r"AODE does not answer with one network.*from_counts"):
         plot_network(model)
     assert plot_network(TAN.from_counts(model.counts_)) is not None
 
@@ -279,7 +282,7 @@ def test_columns_that_are_parents_of_each_other_are_no_network():
     """HNB with two columns was once refused for a cycle that nobody had asked for."""
     X = [["a", "p"], ["b", "q"], ["a", "q"], ["b", "p"]] * 5
     model = HNB().fit(X, [0, 0, 1, 1] * 5)
-    with pytest.raises(OptionError, match="HNB is not one network but an average of many"):
+    with pytest.raises(OptionError, match="HNB does not answer with one network"):
         network_text(model)
 
 
@@ -302,3 +305,15 @@ def test_a_tree_that_is_no_view_of_counts_says_how_to_draw_it():
 def test_values_beyond_all_floats_have_an_order() -> None:
     model = TAN(categorical="all").fit([[10**400, 1], [1, 2], [2, 1], [10**400, 2]] * 5, [0, 1, 0, 1] * 5)
     assert len(drawable_networks(model)[0].strengths) == 3
+
+
+def test_a_forest_is_not_drawn_as_the_network_that_its_counts_would_be():
+    """It was drawn as naive Bayes; and a tree that has learned nothing was called no tree."""
+    X = [["a", "p"], ["b", "q"], ["a", "q"], ["b", "p"]] * 5
+    with pytest.raises(OptionError, match=r"NetworkForest does not answer with one network.*TAN\(\).fit\(X, y\).plot"):
+        NetworkForest().fit(X, [0, 0, 1, 1] * 5).plot()
+    with pytest.raises(OptionError, match=r"AODE does not answer with one network.*from_counts\(model.counts_\).plot"):
+        AODE().fit(X, [0, 0, 1, 1] * 5).plot()
+    for model in (AODE(), TAN(), NBTree(), HoeffdingTree()):
+        with pytest.raises(NotFittedError, match=f"This {type(model).__name__} instance is not fitted yet"):
+            model.plot()

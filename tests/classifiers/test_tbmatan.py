@@ -262,5 +262,5 @@ def test_an_explanation_adds_up(table, soft):
 
 
 def test_the_picture_of_an_average_is_refused_in_a_sentence():
-    with pytest.raises(OptionError, match="TBMATAN is not one network but an average of many"):
+    with pytest.raises(OptionError, match="TBMATAN does not answer with one network"):
         TBMATAN().fit([["a", "b"], ["b", "a"]], [0, 1]).plot()

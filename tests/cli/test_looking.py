@@ -107,7 +107,7 @@ def test_a_long_list_is_cut_short(run, fitted):
     assert "... and 4 more\n" in out
 
 
-@pytest.mark.parametrize("model", ["aode", "nb", "tan", "best"])
+@pytest.mark.parametrize("model", ["aode", "nb", "tan", "best", "network-forest"])
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_show_draws_a_picture(run, iris, model, ending):
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
@@ -116,7 +116,7 @@ def test_show_draws_a_picture(run, iris, model, ending):
     assert done.code == 0
     assert done.out.endswith(f"Picture written to x.{ending}\n")
     assert Path(f"x.{ending}").read_bytes()[:5] in (b"\x89PNG\r", b"<?xml")
-    assert ("averages over many networks" in done.err) == (model in ("aode", "best"))
+    assert ("averages over many networks" in done.err) == (model in ("aode", "best", "network-forest"))
 
 
 ROW = '{"petal_length": 4.9, "petal_width": 1.7}'

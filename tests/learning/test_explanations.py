@@ -1,6 +1,7 @@
 """Rows in every form are explained alike, and explanations can be indexed, sliced, copied and made into frames."""
 
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from registry import small_table
 from tanager import AODE, TAN, Explanations, NaiveBayes
-from tanager.errors import DataError
+from tanager.errors import DataError, DataWarning, OptionError
 from tanager.learning.explaining import as_table
 from tanager.scoring import explain_rows
 
@@ -129,3 +130,15 @@ def test_rows_are_encoded_once_so_that_values_never_seen_are_counted_once(how, m
     monkeypatch.setattr(AODE, "encode", lambda self, X: calls.append(X) or encode(self, X))
     getattr(model, how)([["c", "x"]])
     assert len(calls) == 1
+
+
+def test_a_misspelt_column_is_told():
+    model = AODE().fit({"sky": ["sun", "rain"] * 10, "wind": ["no", "yes"] * 10}, ["a", "b"] * 10)
+    with pytest.warns(DataWarning, match=r"'winds' is not a column of the model.*Did you mean 'wind'\?"):
+        model.explain({"sky": "sun", "winds": "no"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.explain({"sky": "sun", "wind": "no", "winds": 3})  # nothing is missing
+        model.explain({"sky": "sun", "number": 3})
+    with pytest.raises(OptionError, match=r"answer='c' is none of the classes \('a', 'b'\)"):
+        model.explain({"sky": "sun"}, answer="c")

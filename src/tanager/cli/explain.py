@@ -10,7 +10,7 @@ from tanager.cli.explained_rows import explain_many, is_picture
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import check_output
 from tanager.cli.reading import check_inputs, load_model
-from tanager.cli.rows_to_explain import Places, is_data_file, note_unknown_columns, row_from_json, rows_of_file
+from tanager.cli.rows_to_explain import Places, is_data_file, known_cells, row_from_json, rows_of_file
 from tanager.cli.screen import Screen, listed, table
 from tanager.errors import OptionError, nearest
 
@@ -113,7 +113,7 @@ def command(
             return
         if cells is None:
             cells = rows_of_file(classifier, str(data), chosen, reading)[1].to_pylist()[0]
-        note_unknown_columns(screen, classifier, cells)
+        cells = known_cells(screen, classifier, cells)
         reasons = classifier.explain(cells, *pair)
         proba = dict(zip(labels, classifier.predict_proba([cells])[0].tolist(), strict=True))
         changes = None if asked is None else _changes(classifier, cells, asked)

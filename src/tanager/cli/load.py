@@ -222,7 +222,7 @@ def _requests(
 def _read(
     source: Source, features: list[str], target: str | None, most: int, seed: int | None
 ) -> tuple[list[list[Any]], list[Any]]:
-    """Rows as lists of cells, and their classes: at most so many, the first ones or, with a seed, a random sample.
+    """Rows as lists of cells, and their classes: at most so many, the first ones or, with a seed, at random.
 
     Rows without a class are left out where there are classes.
     """
@@ -235,8 +235,8 @@ def _read(
     whole = [row for row in zip(*columns, strict=True) if target is None or row[-1] is not None]
     if not whole:
         raise DataError(f"{source.name} has no row{' with a class' if target else ''} to send.")
-    if seed is not None and len(whole) > most:
-        whole = random.Random(seed).sample(whole, most)
+    if seed is not None:  # also where all rows are sent: files are often sorted by the class
+        whole = random.Random(seed).sample(whole, min(most, len(whole)))
     # Without a target the last cells are not used.
     return [list(row[: len(features)]) for row in whole[:most]], [row[-1] for row in whole[:most]]
 

@@ -71,6 +71,7 @@ def _type_name(model: Any) -> str:
 
 def draw(screen: Screen, what: Any, output: str, **options: Any) -> None:
     """Draw a network, or that of a model: TAN over the counts of one that averages networks, fuzzy sets, or a tree."""
+    from tanager.classifiers.naive_bayes import NaiveBayes
     from tanager.classifiers.tan import TAN
     from tanager.networks.network import Network
     from tanager.plot import plot_network
@@ -79,10 +80,14 @@ def draw(screen: Screen, what: Any, output: str, **options: Any) -> None:
     if has_fuzzy_rules(what) or hasattr(type(what), "tree_"):
         return draw_picture(screen, lambda: what.plot(output))
     if not isinstance(what, Network) and not one_network(what):
-        screen.note(f"{_type_name(what)} averages over many networks; the picture shows the tree (TAN) over its counts")
         options["target"] = options.get("target") or what.target_name_
-        name, what = _type_name(what), TAN.from_counts(getattr(what, "best_", what).counts_)
-        options.setdefault("title", f"{name} averages over many networks: shown is the tree (TAN) over its counts")
+        name, counts = _type_name(what), getattr(what, "best_", what).counts_
+        if counts.holds(2):
+            what, shown = TAN.from_counts(counts), "the tree (TAN) over its counts"
+        else:  # a forest counts for itself
+            what, shown = NaiveBayes.from_counts(counts), "what each column tells about the class"
+        screen.note(f"{name} averages over many networks; the picture shows {shown}")
+        options.setdefault("title", f"{name} averages over many networks: shown is {shown}")
     given = {key: value for key, value in options.items() if value}
     return draw_picture(screen, lambda: plot_network(what, output, **given))
 

@@ -102,8 +102,8 @@ def row_from_json(text: str) -> dict[str, Any]:
     return cells
 
 
-def note_unknown_columns(screen: Screen, model: Any, cells: dict[str, Any]) -> None:
-    """Say which columns of a row the model does not have; refuse a row that has none of its columns."""
+def known_cells(screen: Screen, model: Any, cells: dict[str, Any]) -> dict[str, Any]:
+    """The cells of a row that the model has columns for, with a note on others; a row that has none is refused."""
     known = model.encoder_.schema.learned_names
     if cells and not set(cells) & set(known):
         hints = nearest(next(iter(cells)), known) or f" Its columns are {listed(known)}."
@@ -112,3 +112,4 @@ def note_unknown_columns(screen: Screen, model: Any, cells: dict[str, Any]) -> N
         if name not in known and name != model.target_name_:
             free = [other for other in known if other not in cells]
             screen.note(f"ignored {name!r}, which is not a column of the model.{nearest(name, free)}")
+    return {name: cell for name, cell in cells.items() if name in known}

@@ -13,6 +13,8 @@ from tanager.errors import DataError, is_number, warn_user
 
 def one_dimensional(y: Any) -> Any:
     """Labels as one column. A table of one column is accepted with scikit-learn's warning, a wider one is an error."""
+    if isinstance(y, str):
+        raise DataError(f"y={y!r} is text, and y takes the labels of all rows. Give the column: y = table.pop({y!r}).")
     if not isinstance(y, list | tuple) and not is_pandas(y) and not is_arrow(y):
         y = np.asarray(y)
     try:  # np.ndim would copy the cells of an Arrow array.

@@ -654,6 +654,8 @@ class CountsClassifier(Classifier):
         dict of label to float
             The probability of each class.
         """
+        if type(row) is not dict:
+            row = reading.check_row(row, "predict_proba_one")
         plan = row_plan(self) if self._warm_up is None else None
         if plan is not None:
             return dict(zip(self.class_codes, plan.one(self.encoder_.encode_row(row, self.unseen)), strict=True))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager.counts.block import Query
-from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.tables import row_of_frame
-from tanager.errors import DataError, OptionError, nearest
+from tanager.errors import DataError, OptionError, first_few, nearest, warn_user
 from tanager.learning.explanations import Explanations
 from tanager.scoring.explain import Explanation, Part
 from tanager.scoring.explain_rows import Explained, explain_rows
@@ -88,7 +88,18 @@ def _is_list(cells: Any) -> bool:
 def _query(model: CountsClassifier, X: Any) -> Query:
     model.check_fitted()
     check_classes(model)
+    if rows_of_dicts(X):
+        tell_misspelt(model, X[0])
     return model.encode(X)
+
+
+def tell_misspelt(model: Classifier, row: Mapping[str, Any]) -> None:
+    """A word about a key of a row that is no column, where it is nearly the name of one that the row does not have."""
+    known = model.encoder_.schema.learned_names
+    free = [name for name in known if name not in row]
+    for name in row:
+        if free and name not in known and name != model.target_name_ and (hint := nearest(name, free)):
+            warn_user(f"{name!r} is not a column of the model, and is ignored.{hint}")
 
 
 def check_classes(model: Classifier) -> None:
@@ -149,7 +160,8 @@ def check_pair(model: Classifier, answer: Any, against: Any) -> None:
     known = model.class_codes
     for name, label in (("answer", answer), ("against", against)):
         if label is not None and label not in known:
-            raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
+            classes = first_few([repr(own) for own in known])
+            raise OptionError(f"{name}={label!r} is none of the classes ({classes}).{nearest(label, known)}")
     if answer is not None and answer == against:
         raise OptionError(f"answer and against are both {answer!r}. Leave one out, or name two classes.")
 

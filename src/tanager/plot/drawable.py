@@ -14,6 +14,7 @@ from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, nearest
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.networks.network import Arc, Network
+from tanager.scoring.forest import ForestScorer
 from tanager.scoring.forms import ProductOfSums, form_columns
 from tanager.scoring.network_view import as_network
 from tanager.scoring.tree_average import TreeAverage
@@ -123,7 +124,7 @@ def _implied(network: Network, target: str, n_names: int) -> tuple[str, ...]:
 def one_network(model: CountsClassifier) -> bool:
     """Whether a classifier has one network, or one per class, and is not an average of many."""
     form = model.structure_
-    others = isinstance(model.uncalibrated(), TreeAverage) or hasattr(type(model), "tree_")
+    others = isinstance(model.uncalibrated(), TreeAverage | ForestScorer) or hasattr(type(model), "tree_")
     return isinstance(form, ProductOfSums) and form.n_networks == 1 and not others and not _goes_round(form)
 
 
@@ -145,8 +146,8 @@ def _from_model(model: CountsClassifier, target: str | None, information: Inform
         raise _is_a_tree(model)
     if not isinstance(form, ProductOfSums) or not one_network(model):
         raise OptionError(
-            f"{type(model).__name__} is not one network but an average of many. Draw NaiveBayes, TAN, FAN, KDB or "
-            "SuperParentTAN; all of them can be made from the same counts with from_counts(model.counts_)."
+            f"{type(model).__name__} does not answer with one network, so there is none to draw. A tree over the same "
+            f"columns shows what depends on what: {_tree_of(model)}.plot(). For single rows see explain."
         )
     if form.only:
         found = _from_multinet(form, counts, target or own, information)
@@ -157,6 +158,11 @@ def _from_model(model: CountsClassifier, target: str | None, information: Inform
     information_by_column = dict(zip(counts.schema.names, class_information(counts).tolist(), strict=True))
     heading = _heading(model, len(form_columns(form)))
     return [replace(drawable, class_information=information_by_column, heading=heading) for drawable in found]
+
+
+def _tree_of(model: CountsClassifier) -> str:
+    """How to have a tree over what a model has learned from, as Python: from its counts, where these hold pairs."""
+    return "TAN.from_counts(model.counts_)" if model.counts_.holds(2) else "TAN().fit(X, y)"
 
 
 def _is_a_tree(model: Any) -> OptionError:

@@ -11,7 +11,7 @@ from tanager.plot.style import BLUE, GRID, SMALL, colour_of, styled
 
 _WIDE, _TALL, _GAP = 5.6, 2.2, 0.35  # inches of a panel
 _LABEL = 0.15  # inches from one name to the next
-_LATENCIES = {"p50_ms": "half", "p90_ms": "90 %", "p99_ms": "99 %", "max_ms": "all"}
+_LATENCIES = {"p50_ms": "median", "p90_ms": "90 %", "p99_ms": "99 %", "max_ms": "longest"}
 
 
 @styled
@@ -30,7 +30,7 @@ def plot_load(lines: Sequence[Mapping[str, Any]], path: Path | None = None, *, t
     lines = sorted(lines, key=lambda line: line["rate"])
     lower = [name for name in ("members", "accuracy") if any(line[name] is not None for line in lines)]
     n = 1 + len(lower)
-    figure = new_figure(0.8 + _WIDE + 0.7, 0.6 + n * _TALL + (n - 1) * _GAP + (0.6 if title else 0.25))
+    figure = new_figure(0.8 + _WIDE + 0.75, 0.6 + n * _TALL + (n - 1) * _GAP + (0.6 if title else 0.25))
     for at, name in enumerate(["latency", *lower]):
         axes = add_panel(figure, 0.8, 0.6 + (n - 1 - at) * (_TALL + _GAP), _WIDE, _TALL)
         if name == "latency":
@@ -95,19 +95,19 @@ def _name_ends(axes: Any, last: Mapping[str, Any]) -> None:
             va="center",
             fontsize=SMALL,
             color=BLUE,
-            alpha=_shade(at),
             annotation_clip=False,
         )
 
 
 def _curve(axes: Any, lines: Sequence[Mapping[str, Any]], name: str, colour: str) -> None:
-    axes.plot(*_points(lines, name), marker="o", ms=3, color=colour, lw=1.3)
+    axes.plot(*_points(lines, name), marker="o", ms=3, color=colour, lw=1.3, clip_on=False)
     axes.set_ylabel(name)
     low, high = axes.get_ylim()
     if name == "members":
         axes.set_ylim(0, max(high, 1))
     else:  # what differs by less than a hundredth should look alike
-        axes.set_ylim(min(low, (low + high) / 2 - 0.01), max(high, (low + high) / 2 + 0.01))
+        low, high = min(low, (low + high) / 2 - 0.01), max(high, (low + high) / 2 + 0.01)
+        axes.set_ylim(max(low, 0.0), min(high, 1.0))
 
 
 def _points(lines: Sequence[Mapping[str, Any]], name: str) -> tuple[list[float], list[float]]:

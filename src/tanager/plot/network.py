@@ -84,7 +84,8 @@ def plot_network(
     undirected : iterable of (name, name)
         More arcs whose direction is open.
     max_columns : int, default=60
-        Of more columns, those with the strongest arcs are drawn, or with arcs that differ from ``compare_to``.
+        Of more columns, so many are drawn: a third are those that tell most about the class, the others those with the
+        strongest arcs. With ``compare_to``, those with arcs that differ.
     title : str or None, default=None
         By default the classifier, its rows and columns.
     caption : str or None, default=None
@@ -261,7 +262,8 @@ class _Picture:
             return "those whose arcs differ"
         if not any(drawable.arcs for drawable in self.shown):
             return "those that tell most about the class"
-        return "those with the strongest arcs" if self.strongest > 0 else "those with most arcs"
+        arcs = "those with the strongest arcs" if self.strongest > 0 else "those with most arcs"
+        return f"a third tell most about the class, the others are {arcs}" if self.highest > 0 else arcs
 
     def _legend(self) -> Legend:
         legend = Legend()

@@ -1,4 +1,4 @@
-"""Of networks with very many columns, what can be read: the strongest arcs, with the columns that they join."""
+"""Of networks with very many columns, what can be read: columns that tell about the class, and the strongest arcs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from tanager.plot.drawable import DrawableNetwork
 def strongest(shown: Sequence[DrawableNetwork], most: int, first: Collection[Arc] = ()) -> list[DrawableNetwork]:
     """The networks with at most so many columns: those of the arcs in ``first``, and then of the strongest ones.
 
-    Arcs whose strength is not known come last, those of variables with many arcs before others.
+    Where it is known what columns tell about the class, those that tell most are a third of the columns, unless there
+    are arcs in ``first``: strong arcs alone may join columns that have nothing to do with the class. Arcs whose
+    strength is not known come last, those of variables with many arcs before others.
     """
     names = shown[0].names
     if len(names) <= most:
         return list(shown)
     arcs = _by_strength(shown, first)
     alone = sorted(names, key=lambda name: -shown[0].class_information.get(name, 0.0))
-    kept: set[str] = set()
     known = set(names)
+    telling = [name for name in alone if shown[0].class_information.get(name, 0.0) > 0.0]
+    kept = set() if first else set(telling[: most // 3])
     for ends in [*arcs, *((name,) for name in alone)]:
         new = (known & set(ends)) - kept
         if len(kept) + len(new) <= most:

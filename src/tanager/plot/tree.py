@@ -53,6 +53,8 @@ def plot_tree(
     >>> [text.get_text() for text in figure.axes[0].texts][:4]
     ['x0', 'heads', 'tails', '40 rows']
     """
+    if isinstance(what, Classifier):
+        what.check_started()  # else a tree that has learned nothing would be called none
     tree = what if isinstance(what, TreeNode) else getattr(what, "tree_", None)
     if not isinstance(tree, TreeNode):
         raise OptionError(f"{type(what).__name__} is no tree of classifiers. Draw NBTree, or use plot_network.")
