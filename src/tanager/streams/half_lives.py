@@ -37,7 +37,7 @@ from tanager.streams.ladder import NONE, Ladder, Said, joined_rows
 from tanager.streams.last_labels import LastLabels
 from tanager.streams.member_plan import MemberPlan
 from tanager.streams.pool import KINDS, Pool
-from tanager.streams.subspace import Subspace, draw
+from tanager.streams.subspace import Subspace, draw, may_be_codes
 from tanager.streams.table_columns import names_of
 from tanager.streams.weight_history import WeightHistory
 
@@ -181,7 +181,8 @@ class HalfLives(Classifier):
         for name in (*_OF_THE_FIRST, "read_up_to_"):
             self.__dict__.pop(name, None)
         self._warm_up = None  # members have their own
-        self._few = FewColumns(self.max_columns, self.model is None and not self.more_bins and not self.subspaces)
+        one = self.model is None and not self.more_bins and not self.subspaces
+        self._few = FewColumns(self.max_columns, one, codes=may_be_codes(self._plan.base))
         self._set_up(self._plan.fresh())
         self._labels = LastLabels(self.lag, self.delay) if self.lag else None
         self.n_rows_ = 0

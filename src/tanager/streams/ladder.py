@@ -34,10 +34,13 @@ from tanager.learning.stream import (
     shared_warm_up,
     warm_up_together,
 )
-from tanager.streams.side_by_side import SideBySide, suits
+from tanager.streams.aode_side_by_side import AodesSideBySide
+from tanager.streams.naive_side_by_side import NaivesSideBySide
+from tanager.streams.side_by_side import SideBySide
 from tanager.streams.subspace import Subspace
 
 NONE = np.iinfo(np.uint16).max  # the code of a label that is none of the classes
+SIDE_BY_SIDE: tuple[type[SideBySide], ...] = (AodesSideBySide, NaivesSideBySide)
 ROWS_AT_ONCE = 4096  # that all models answer and learn in one call
 
 
@@ -70,7 +73,8 @@ class Ladder:
         self._models = models
         self.subspace: Subspace | None = None  # the columns that the models see; None: all
         self._together: SideBySide | None = None  # what has been learned, while it is there
-        self._suit: bool | None = None  # whether the models can be side by side; None: not asked yet
+        self._kind: type[SideBySide] | None = None  # that can lay the models side by side
+        self._asked = False  # for it
         self._n_alone = 0  # rows since the models were side by side
 
     @property
@@ -94,12 +98,14 @@ class Ladder:
     @property
     def _suits(self) -> bool:
         """Whether the models can have their counts side by side; their options say so, which stay."""
-        if self._suit is None:
-            self._suit = suits(self._models)
-        return self._suit
+        if not self._asked:
+            self._kind = next((kind for kind in SIDE_BY_SIDE if kind.suits(self._models)), None)
+            self._asked = True
+        return self._kind is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_models": self.models, "_together": None, "_suit": None, "_n_alone": 0, "subspace": self.subspace}
+        made = {"_together": None, "_kind": None, "_asked": False, "_n_alone": 0}
+        return {"_models": self.models, "subspace": self.subspace, **made}
 
     def see_only(self, subspace: Subspace) -> None:
         """From the first row on the models see these columns alone; their options speak of no other."""
@@ -109,7 +115,7 @@ class Ladder:
 
     def own(self, X: Any) -> Any:
         """A table as the models see it."""
-        return X if self.subspace is None else self.subspace.of(X)
+        return X if self.subspace is None else self.subspace.of(X, self.first)
 
     def own_rows(self, rows: StreamPart) -> StreamPart:
         """Rows of a stream as the models see them."""
@@ -126,14 +132,14 @@ class Ladder:
             raise ModelFileError(f"its members are {found}; expected {len(kinds)} of {kinds[0].__name__}")
         if any(model.classes_.tolist() != models[0].classes_.tolist() for model in models):
             raise ModelFileError("its members have different classes")
-        self._models, self._suit = models, None
+        self._models, self._asked = models, False
         self._share()
 
     # --- columns and classes ------------------------------------------------------------------------------------
 
     def start(self, classes: np.ndarray | None, target: str | None) -> None:
         """Forget everything."""
-        self._together = self._suit = None
+        self._together, self._asked = None, False
         for model in self._models:
             model.start(classes, target)
 
@@ -143,7 +149,8 @@ class Ladder:
         if len(everything) == len(self.first.classes_):
             return
         models, self._n_alone = self.models, 0
-        if suits(models) and self.first.has_learned and add_classes_in_warm_up(models, everything):
+        counting = [model for model in models if isinstance(model, CountsClassifier)]
+        if self._suits and self.first.has_learned and add_classes_in_warm_up(counting, everything):
             return
         for model in models:
             model.add_classes(classes)
@@ -181,11 +188,12 @@ class Ladder:
 
     def _side_by_side(self, n_rows: int = 1) -> SideBySide | None:
         """The models side by side, once rows without it, with these ``n_rows``, took as long as to lay them so."""
-        models = self._models
-        if self._together is None and suits(models) and SideBySide.fits(models):
-            self._n_alone += n_rows
-            if self._n_alone >= SideBySide.rows_to_pay(models):
-                self._together = SideBySide(models)
+        if self._together is None and self._suits and self._kind is not None:
+            models = [model for model in self._models if isinstance(model, CountsClassifier)]
+            if self._kind.fits(models):
+                self._n_alone += n_rows
+                if self._n_alone >= self._kind.rows_to_pay(models):
+                    self._together = self._kind(models)
         return self._together
 
     # --- a stream -----------------------------------------------------------------------------------------------
@@ -315,7 +323,7 @@ class Ladder:
             judged = np.stack([model.stream_proba(part.X) for model in models], axis=1)
         given = part.X, part.y, part.weights, part.times, part.answered
         counting = [model for model in models if isinstance(model, CountsClassifier)]
-        warm = shared_warm_up(counting) if suits(models) else None
+        warm = shared_warm_up(counting) if self._suits else None
         if not knew and self._may_follow(part):
             answers = np.repeat(models[0].test_then_train(*given)[:, None], len(models), axis=1)
             self._follow_first(part)
@@ -380,7 +388,9 @@ class Ladder:
         """
         first = self.first
         assert isinstance(first, CountsClassifier)
-        if first.encoder_.schema is not first.memory.counts.schema:
+        if self._together is not None and self._together.grows:
+            self._together.take_vocabulary(first.encoder_.schema)
+        elif first.encoder_.schema is not first.memory.counts.schema:
             for model in self.models:
                 assert isinstance(model, CountsClassifier)
                 model.take_vocabulary(model.encoder_.schema)
