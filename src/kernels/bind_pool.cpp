@@ -33,8 +33,7 @@ half_lives::Members as_members(PyStore &held, const Line &units, double pseudo, 
 }
 
 double *as_cube(const Cube &cube, std::int64_t n_rows, int n_members, int n_classes) {
-    expect(std::int64_t(cube.shape(0)) == n_rows && int(cube.shape(1)) == n_members &&
-               int(cube.shape(2)) == n_classes,
+    expect(std::int64_t(cube.shape(0)) == n_rows && int(cube.shape(1)) == n_members && int(cube.shape(2)) == n_classes,
            "answers must be of shape (rows, members, classes)");
     return cube.data();
 }
@@ -47,9 +46,9 @@ Stream as_stream(int n_columns, int n_members, int n_classes, const AnyArray &co
                  const std::optional<Cube> &answers) {
     Stream stream{as_batch(codes, labels, weights, n_columns), fade.data(), {}, nullptr, nullptr, halved.data()};
     const std::int64_t n_rows = stream.rows.n_rows();
-    expect(int(fade.shape(0)) == n_members && std::int64_t(fade.shape(1)) == n_rows &&
-               int(halved.shape(0)) == n_members,
-           "there must be one factor to fade by per member and row");
+    expect(
+        int(fade.shape(0)) == n_members && std::int64_t(fade.shape(1)) == n_rows && int(halved.shape(0)) == n_members,
+        "there must be one factor to fade by per member and row");
     for (std::int64_t q = 0; q < n_rows * n_members; ++q)
         expect(fade.data()[q] > 0 && fade.data()[q] <= 1, "a factor to fade by is above 0 and at most 1");
     if (judged) stream.judged = as_cube(*judged, n_rows, n_members, n_classes);

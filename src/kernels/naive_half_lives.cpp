@@ -66,7 +66,7 @@ class RowScorer {
   private:
     const Members &members_;
     const int lanes_;
-    std::vector<std::int64_t> present_, learned_;     // slots: -1 where the cell is missing or new; that it is counted in
+    std::vector<std::int64_t> present_, learned_;  // slots: -1 where the cell is missing or new; that it is counted in
     std::vector<double> unit_, start_, value_, power_;  // per lane
     std::vector<double> own_;                           // of one member: values and powers of two per class
 
@@ -103,7 +103,8 @@ class RowScorer {
     void multiply(int i) {
         const double *__restrict seen = members_.singles + present_[i] * lanes_;
         const double *__restrict lost = members_.singles + (members_.offsets[i + 1] - 1) * lanes_;
-        const double *__restrict rows = members_.classes, *__restrict unit = unit_.data(), *__restrict start = start_.data();
+        const double *__restrict rows = members_.classes, *__restrict unit = unit_.data(),
+                                 *__restrict start = start_.data();
         double *__restrict value = value_.data();
         const double total = members_.pseudo * double(members_.n_values[i]);
         for (int l = 0; l < lanes_; ++l) {

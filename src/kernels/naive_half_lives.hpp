@@ -1,8 +1,9 @@
 // Naive Bayes with several half-lives at once: counts that fade at different rates side by side, as in half_lives.hpp.
 //
-// Lane c * M + m is class c in the counts of member m. Column i has the slots offsets[i] .. offsets[i + 1] - 1, the last
-// for missing cells; the first n_values[i] of them are values that have come, and the others wait for their first row.
-// So a new value costs no more than any other: nothing moves, and how many values there are is a number that grows.
+// Lane c * M + m is class c in the counts of member m. Column i has the slots offsets[i] .. offsets[i + 1] - 1, the
+// last for missing cells; the first n_values[i] of them are values that have come, and the others wait for their first
+// row. So a new value costs no more than any other: nothing moves, and how many values there are is a number that
+// grows.
 #pragma once
 #include <optional>
 #include <vector>
