@@ -515,7 +515,7 @@ class HalfLives(Classifier):
     @property
     def weight_history_(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows seen, and the weights of all members then, (points, members): a point every so many rows."""
-        return self._history.rows, self._history.weights
+        return self._history.rows.copy(), self._history.weights.copy()
 
     @property
     def class_count_(self) -> np.ndarray:
@@ -541,9 +541,9 @@ class HalfLives(Classifier):
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         row = check_row(row, "predict_proba_one")
-        if not self.has_learned:
+        said = self._ladders[0].answer_dict(row) if self.started and self._is_one_ladder else None
+        if said is None and not self.has_learned:
             return {}
-        said = self._ladders[0].answer_dict(row) if self._is_one_ladder else None
         proba = self.stream_proba([row]) if said is None else self._pool.mix(said)
         return dict(zip(self.class_codes, proba[0].tolist(), strict=True))
 
