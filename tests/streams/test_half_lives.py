@@ -273,7 +273,7 @@ def test_many_columns_and_long_streams_do_not_leave_the_range_of_numbers() -> No
     single.test_then_train(X, y)
     assert np.isfinite(found).all()
     np.testing.assert_allclose(model.members_[0].predict_proba(X[:20]), single.predict_proba(X[:20]), rtol=1e-6)
-    np.testing.assert_allclose(model._ladders[0].answer(X[:20])[:, 0], single.predict_proba(X[:20]), rtol=1e-6)
+    np.testing.assert_allclose(model._ladders.all[0].answer(X[:20])[:, 0], single.predict_proba(X[:20]), rtol=1e-6)
 
 
 def test_weights_go_to_the_memory_that_fits_the_stream() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.errors import ModelFileError
+from tanager.errors import ModelFileError, OptionError, is_whole
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.warm_up import WarmUp
@@ -18,6 +18,16 @@ from tanager.structure.measures import class_information
 MANY_COLUMNS = 100  # beyond, few are seen, unless an option says otherwise
 FEW = 64
 LOOKS = (32, 128, 512)  # rows after which columns are chosen, for the last time after the last
+
+
+def check_max_columns(most: Any, *, several: bool) -> None:
+    """Refuse a number of columns that means nothing, or one where there are ``several`` ladders anyway."""
+    if most in ("auto", None):
+        return
+    if not is_whole(most, 1):
+        raise OptionError(f'max_columns={most!r}: give how many columns the model sees at most, "auto" or None.')
+    if several:
+        raise OptionError(f"max_columns={most} is for one ladder. Leave it out, or more_bins= and subspaces=.")
 
 
 class FewColumns:

@@ -57,7 +57,7 @@ class NaivesSideBySide(SideBySide):
         return places
 
     @property
-    def _held(self) -> tuple[Any, ...]:
+    def _held(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
         return self._offsets, self._n_values, self._classes, self._cells, self.units, self._pseudo
 
     def _answer(self, codes: np.ndarray, out: np.ndarray) -> None:

@@ -89,7 +89,8 @@ class SideBySide(ABC):
         """Copy all cells to the counts of the models."""
 
     def take_vocabulary(self, schema: Schema) -> None:
-        """Columns have these values from now on, where ``grows``."""
+        """Columns have these values from now on; asked only where it ``grows``."""
+        raise NotImplementedError
 
     def _has_room(self) -> bool:
         """Whether there is room for all values that the encoder has met by now, where ``grows``."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.errors import OptionError, is_whole
 from tanager.learning.classifier import Classifier
 from tanager.streams.table_columns import only_columns
 
@@ -52,6 +53,12 @@ class Subspace:
         """The name of a column, which may be given by its place."""
         by_place = isinstance(key, int | np.integer) and -len(self.known) <= key < len(self.known)
         return self.known[key] if by_place else key
+
+
+def check_random_state(seed: Any) -> None:
+    """Refuse a seed that is none."""
+    if seed is not None and not is_whole(seed, 0):
+        raise OptionError(f"random_state={seed!r}: give a whole number of at least 0, or None.")
 
 
 def may_be_codes(model: Classifier) -> bool:
