@@ -1,7 +1,7 @@
 """HalfLives: one classifier with several half-lives, mixed by weights that are learned along the stream.
 
-    rows --Ladder--> answers of every half-life --Pool--> one answer
-                     (the label comes)          --> new weights
+    rows --Ladders--> answers of every half-life --Pool--> one answer
+                      (the label comes)          --> new weights
 
 Members and weights learn a row only after it was answered.
 """
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from tanager import saved
+from tanager.display import Html
 from tanager.encoding import Encoder
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
@@ -39,6 +40,7 @@ from tanager.streams.member_plan import MemberPlan
 from tanager.streams.pool import KINDS, Pool
 from tanager.streams.subspace import check_random_state, may_be_codes
 from tanager.streams.table_columns import names_of
+from tanager.streams.weight_display import weights_html
 from tanager.streams.weight_history import WeightHistory
 
 if TYPE_CHECKING:
@@ -49,66 +51,74 @@ _OF_THE_FIRST = ("classes_", "target_name_", "encoder_", "n_features_in_", "feat
 
 @dataclass(eq=False, repr=False)
 class HalfLives(Classifier):
-    """A ladder of half-lives of one classifier, mixed by weights that are learned along the stream.
+    """Several half-lives of one classifier, mixed by weights that are learned along the stream.
 
-    For streams, when nobody knows how fast the world changes: short memories follow it, long ones know more, and the
-    weights say whom to believe now. There is no knob to turn. Every row is answered before it is learned, by members
-    and weights that have not seen its label.
+    For streams that may change, when nobody knows how fast. Copies of one model, the members, learn the same rows and
+    forget at different speeds: after its half-life a row counts half. Those that forget soon follow a change, those
+    that remember long know more, and weights say whom to believe now. The defaults are meant to be left as they are.
+
+    A row is answered before its label is learned (``test_then_train``; ``predict_proba_one``, then ``learn_one``). Then
+    the label moves the weights, towards members whose answers were good, and all members learn the row.
 
     Parameters
     ----------
     model : classifier, default=None
-        What learns and answers, with any options but ``decay`` and ``window``. None is ``AODE()``.
+        What the members are: a classifier with any options but ``decay`` and ``window``. None is ``AODE()``.
     half_lives : sequence, default=(20, 100, 500, 2500, inf)
-        Half-lives in rows, or in time (``"6 h"``; rows then need ``times``); ``inf`` never forgets.
+        The half-life of each member, in rows or in time (``"6 h"``; rows then need ``times``); ``inf`` never forgets.
     mix : {"stacking", "fixed-share"}, default="stacking"
-        "stacking": the log probabilities of the members are added up, times weights that follow the gradient of the
-        log loss; they also say how sure to be. "fixed-share": a mean of the probabilities, by weights that go to
-        members who gave much to the true class.
+        How answers become one. "stacking": their log probabilities are added up, each times its weight, and the weights
+        follow the gradient of the log loss; so they also say how sure to be. "fixed-share": the mean of their
+        probabilities by weights that go to members who gave much to the true class.
     more_bins : sequence of int, default=()
-        Further ladders, whose number columns are cut into so many bins of equal frequency, for members that err in
-        other places. Each takes as long as the first.
+        Further members for streams of numbers, which err in other places: for each entry all half-lives once more, with
+        number columns cut into so many bins of equal frequency. ``(5, 20)`` made answers better and took three times as
+        long.
     subspaces : int, default=0
-        So many further ladders, each over a random share of 0.6 of the columns, with numbers cut into 5, 20 or 10 bins
-        of equal frequency. Columns that come later are for the first ladder alone.
+        Further members that see other columns: so many times all half-lives once more, each time over six tenths of the
+        columns, drawn at random, with numbers cut into 5, 20 or 10 bins of equal frequency. They do not see columns
+        that come later.
     max_columns : int, "auto" or None, default="auto"
-        Where there are more columns than this, the model sees so many of them: those that tell most about the class, by
-        the first 32, 128 and 512 rows of a stream, or by the whole table in ``fit``. A ladder of naive Bayes beside it
-        sees all columns. None: the model sees all. "auto": 64 where there are more than 100 columns, no ``model`` is
-        given and no further ladders are asked for, and else all.
+        How many columns the model may see. Where a table has more, the model sees those that tell most about the class,
+        and naive Bayes, with all half-lives once more, sees all columns. The choice is made after the first 32, 128 and
+        512 rows of a stream, or by the whole table in ``fit``. None: the model sees all. "auto": 64 where there are
+        more than 100 columns and ``model``, ``more_bins`` and ``subspaces`` are left as they are; else all.
     random_state : int or None, default=0
-        The seed by which columns of subspaces are drawn; None: another one each time.
+        The seed by which columns of ``subspaces`` are drawn; None: another one each time.
     lag : int, default=0
-        So many of the last labels are further columns of a row ("last class"), for streams in which neighbouring rows
-        are alike. Only labels that have arrived when the row is answered.
+        So many of the last labels become columns of a row ("last class"), for streams in which neighbouring rows are
+        alike. Only labels that were there when the row was answered.
     delay : int, default=0
-        With ``lag``: labels come so many rows late. A row is then learned with the labels that had arrived when it was
-        answered, and not with those that came meanwhile.
+        With ``lag``, where labels come late: by how many rows. A row is then learned with the last labels that were
+        there when it was answered, and not with those that came meanwhile.
 
     Attributes
     ----------
+    weights_ : dict
+        The weight of every member now, by its name ("20 rows", ..., "all rows"). With "fixed-share" they add up to 1.
+        With "stacking" they need not, and one below 0 counts what a member says against it, as after a change that
+        turns everything round.
+    weight_history_ : pair of arrays
+        Numbers of rows seen, and the weights then, (points, members); ``plot`` draws them.
+    members_ : list of classifiers
+        The members, in the order of ``half_lives``; then those of ``more_bins`` and ``subspaces``. Where columns are
+        limited, naive Bayes over all columns comes first.
     model_ : classifier
         The member that forgets least.
-    members_ : list of classifiers
-        One per half-life, in the order of ``half_lives``; then those of ``more_bins`` and ``subspaces``. With
-        ``max_columns`` naive Bayes over all columns comes first.
     columns_ : tuple of str
         The columns that the model sees now.
     subspaces_ : list of tuples of str
-        The columns of every subspace, once there are rows.
-    weights_ : dict
-        The weight of every member now. With "fixed-share" they add up to 1; with "stacking" they need not, and a
-        negative one says that a member is wrong more often than right.
+        The columns of members that do not see all, once there are rows.
     n_rows_ : int
         Rows seen.
 
     Notes
     -----
-    Log-linear pooling with online gradient descent on the log loss, in steps of the size 0.3 over the root of the
+    "stacking" is log-linear pooling with online gradient descent on the log loss, in steps of 0.3 over the root of the
     fading sum of squared gradients; "fixed-share" is Herbster and Warmuth (1998). Columns are encoded once for all
-    half-lives, and AODEs have their counts side by side, so that five half-lives take much less than the time of five
-    models. AODE takes O(n²) steps for a row of n columns, which ``max_columns`` limits. A ladder of one half-life
-    answers as its only member does.
+    half-lives, and members that are AODE or naive Bayes have their counts side by side: five half-lives take about
+    twice the time of one. AODE takes O(n²) steps for a row of n columns, which ``max_columns`` limits. With one
+    half-life the answers are those of its member.
 
     Examples
     --------
@@ -122,7 +132,7 @@ class HalfLives(Classifier):
     ['20 rows']
     """
 
-    unlisted = names_in("leave_one_out merge unlearn")
+    unlisted = names_in("display_parts leave_one_out merge unlearn")
 
     model: CountsClassifier | None = None
     half_lives: Sequence[float] = (20, 100, 500, 2500, math.inf)
@@ -545,6 +555,10 @@ class HalfLives(Classifier):
         """
         figure: Figure = public("plot_half_lives")(self, path, **options)
         return figure
+
+    def display_parts(self) -> list[Html]:
+        """What a notebook shows beside what it shows of every classifier: which half-life speaks now."""
+        return [weights_html(self.weights_, self.mix, self.n_rows_, self._ladders.columns)]
 
     # --- files --------------------------------------------------------------------------------------------------
 
