@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from tanager.counts.block import Block, Query
+from tanager.encoding import Schema
 from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch, StreamPart
@@ -27,11 +29,13 @@ from tanager.learning.stream import (
     encode_all,
     encode_next,
     follow_warm_up,
+    keep_at_doubling,
     keep_provisional_row,
     learn_first_encoded,
     provisional_row,
     rows_of_stage,
     shared_warm_up,
+    warm_up_of,
     warm_up_together,
 )
 from tanager.streams.aode_side_by_side import AodesSideBySide
@@ -76,6 +80,8 @@ class Ladder:
         self._kind: type[SideBySide] | None = None  # that can lay the models side by side
         self._asked = False  # for it
         self._n_alone = 0  # rows since the models were side by side
+        # Of the row that was answered last: the columns then, its names and cells, and its codes.
+        self._answered: tuple[Schema, list[str], list[Any], np.ndarray] | None = None
 
     @property
     def models(self) -> list[Classifier]:
@@ -104,7 +110,7 @@ class Ladder:
         return self._kind is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        made = {"_together": None, "_kind": None, "_asked": False, "_n_alone": 0}
+        made = {"_together": None, "_kind": None, "_asked": False, "_n_alone": 0, "_answered": None}
         return {"_models": self.models, "subspace": self.subspace, **made}
 
     def see_only(self, subspace: Subspace) -> None:
@@ -232,7 +238,7 @@ class Ladder:
             return None
         if not first.encoder_.schema.known_names.issuperset(row):
             return None
-        codes = first.encoder_.quick_row(row)
+        codes = self._quick_codes(row)
         if codes is None:
             if first.encoder_.is_cut_by(row):
                 return None
@@ -249,7 +255,9 @@ class Ladder:
     def _run_provisional(
         self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
     ) -> Said | None:
-        """The same while columns are provisional, where they stay and the models have them in common."""
+        """The same while columns are provisional, where the models have them in common."""
+        if rows_of_stage(first, 2) < 2:
+            return self._run_at_doubling(first, row, y, weight, times)
         found = provisional_row(first, row, y, weight, times)
         if found is None or not self._alike():
             return None
@@ -261,6 +269,28 @@ class Ladder:
             return None
         keep_provisional_row(first, row, label)
         return Said(first.classes_, said, labels)
+
+    def _run_at_doubling(
+        self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
+    ) -> Said | None:
+        """The same for a row by which first rows have doubled: columns are learned anew, from all of them."""
+        warm, classes, label = warm_up_of(first), first.classes_, first.code_of(y)
+        if self._together is None or warm is None or warm.times is not None or times is not None or weight != 1.0:
+            return None
+        known = label is not None and first.encoder_.schema.known_names.issuperset(row)
+        codes = self._quick_codes(row) if known else None
+        if codes is None:
+            return None
+        labels = np.array([label], dtype=np.uint16)
+        said = self._together.run_row(codes, labels, None)  # models whose columns stay do not count again
+        if said is None:
+            return None
+        self._together.write_back()
+        self._together, self._n_alone = None, 0
+        kept = keep_at_doubling(first, row, y, weight, times)
+        assert kept
+        follow_warm_up([model for model in self._models if isinstance(model, CountsClassifier)], warm)
+        return Said(classes, said, labels)
 
     def _warms_up(self, rows: StreamPart) -> bool:
         """Whether columns are provisional, and those of the first model do for the first of these rows.
@@ -440,8 +470,20 @@ class Ladder:
 
     def answer_dict(self, row: Mapping[str, Any]) -> np.ndarray | None:
         """``answer`` of one row in which nothing is new, where models are side by side; or None."""
-        codes = None if self._together is None or self.subspace is not None else self.first.encoder_.quick_row(row)
-        return None if codes is None or self._together is None else self._together.answer_row(codes)
+        if self._together is None or self.subspace is not None:
+            return None
+        encoder = self.first.encoder_
+        codes = encoder.quick_row(row)
+        self._answered = None if codes is None else (encoder.schema, [*row], [*row.values()], codes)
+        return None if codes is None else self._together.answer_row(codes)
+
+    def _quick_codes(self, row: Mapping[str, Any]) -> np.ndarray | None:
+        """Codes of a row in which nothing is new; the row to learn is often the one that was answered last."""
+        encoder = self.first.encoder_
+        last, self._answered = self._answered, None
+        if last is None or last[0] is not encoder.schema or [*row] != last[1]:
+            return encoder.quick_row(row)
+        return last[3] if all(map(is_, row.values(), last[2])) else encoder.quick_row(row)
 
     def answer(self, X: Any, *, stream: bool = False) -> np.ndarray:
         """Probabilities by every model, (rows, models, classes); ``stream``: as a stream answers."""
