@@ -104,6 +104,22 @@ def test_looking_at_a_model_changes_no_answer_and_nothing_that_is_saved(model, t
     np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
 
 
+def test_half_lives_show_which_one_is_believed_now():
+    X = [["sun"], ["rain"]] * 500
+    y = ["play", "stay"] * 250 + ["stay", "play"] * 250
+    model = tanager.HalfLives(half_lives=(20, float("inf"))).partial_fit(X, y)
+    html, _ = checked(model._repr_html_())
+    assert f"Believed most now: <b>20 rows</b>, with a weight of {model.weights_['20 rows']:.2f}." in html
+    assert f">{model.weights_['all rows']:.2f}<" in html
+    assert "Weights after 1,000 rows." in html
+    alone = tanager.HalfLives(half_lives=(20,)).partial_fit(X, y)
+    assert "it answers alone" in alone._repr_html_()
+    untaught = tanager.HalfLives(half_lives=(20, 50), mix="fixed-share").partial_fit(X[:1], y[:1])
+    assert "No half-life is believed more" in untaught._repr_html_()
+    few = tanager.HalfLives(max_columns=1).partial_fit([["a", "b"], ["c", "d"]] * 20, [0, 1] * 20)
+    assert "The model sees 1 column: x0." in few._repr_html_()
+
+
 def test_looking_never_learns_a_structure(monkeypatch):
     X, y = odd_rows()
     model = KDB().fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])

@@ -2,6 +2,7 @@
 #include "bind_arrays.hpp"
 #include "bind_store.hpp"
 #include "half_lives.hpp"
+#include "naive_half_lives.hpp"
 #include "pool.hpp"
 
 namespace pool_bindings {
@@ -14,7 +15,7 @@ using Line = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Answers = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Fades = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Halvings = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Counters = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Plane = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // --- half-lives ----------------------------------------------------------------------------------------------------
@@ -31,44 +32,96 @@ half_lives::Members as_members(PyStore &held, const Line &units, double pseudo, 
     return {s, n_members, units.data(), pseudo, min_count};
 }
 
-double *as_cube(const Cube &cube, std::int64_t n_rows, const half_lives::Members &members) {
-    expect(std::int64_t(cube.shape(0)) == n_rows && int(cube.shape(1)) == members.n_members &&
-               int(cube.shape(2)) == members.n_classes(),
+double *as_cube(const Cube &cube, std::int64_t n_rows, int n_members, int n_classes) {
+    expect(std::int64_t(cube.shape(0)) == n_rows && int(cube.shape(1)) == n_members && int(cube.shape(2)) == n_classes,
            "answers must be of shape (rows, members, classes)");
     return cube.data();
+}
+
+// Rows to answer and to learn, and where the answers go: the same for both kinds of members.
+template <class Stream>
+Stream as_stream(int n_columns, int n_members, int n_classes, const AnyArray &codes, const AnyArray &labels,
+                 const std::optional<WeightArray> &weights, const Fades &fade, const Counters &halved,
+                 const std::optional<Cube> &judged, const std::optional<AnyArray> &answered,
+                 const std::optional<Cube> &answers) {
+    Stream stream{as_batch(codes, labels, weights, n_columns), fade.data(), {}, nullptr, nullptr, halved.data()};
+    const std::int64_t n_rows = stream.rows.n_rows();
+    expect(
+        int(fade.shape(0)) == n_members && std::int64_t(fade.shape(1)) == n_rows && int(halved.shape(0)) == n_members,
+        "there must be one factor to fade by per member and row");
+    for (std::int64_t q = 0; q < n_rows * n_members; ++q)
+        expect(fade.data()[q] > 0 && fade.data()[q] <= 1, "a factor to fade by is above 0 and at most 1");
+    if (judged) stream.judged = as_cube(*judged, n_rows, n_members, n_classes);
+    expect(answered.has_value() == answers.has_value(), "rows to answer and room for their answers go together");
+    if (answered) {
+        stream.answered = as_codes(*answered, n_columns);
+        expect(stream.answered->n_rows == n_rows, "as many rows are answered as are learned");
+        stream.answers = as_cube(*answers, n_rows, n_members, n_classes);
+    }
+    return stream;
 }
 
 void answer_half_lives(PyStore &store, const Line &units, double pseudo, double min_count, const AnyArray &codes_,
                        const Cube &out) {
     const half_lives::Members members = as_members(store, units, pseudo, min_count);
     const Codes codes = as_codes(codes_, members.store.n);
-    double *answers = as_cube(out, codes.n_rows, members);
+    double *answers = as_cube(out, codes.n_rows, members.n_members, members.n_classes());
     nb::gil_scoped_release release;
     half_lives::answer(members, codes, answers);
 }
 
 std::int64_t stream_half_lives(PyStore &store, const Line &units, double pseudo, double min_count,
                                const AnyArray &codes, const AnyArray &labels, const std::optional<WeightArray> &weights,
-                               const Fades &fade, const Halvings &halved, const std::optional<Cube> &judged,
+                               const Fades &fade, const Counters &halved, const std::optional<Cube> &judged,
                                const std::optional<AnyArray> &answered, const std::optional<Cube> &answers) {
     half_lives::Members members = as_members(store, units, pseudo, min_count);
-    half_lives::Stream stream{
-        as_batch(codes, labels, weights, members.store.n), fade.data(), {}, nullptr, nullptr, halved.data()};
-    const std::int64_t n_rows = stream.rows.n_rows();
-    expect(int(fade.shape(0)) == members.n_members && std::int64_t(fade.shape(1)) == n_rows &&
-               int(halved.shape(0)) == members.n_members,
-           "there must be one factor to fade by per member and row");
-    for (std::int64_t q = 0; q < n_rows * members.n_members; ++q)
-        expect(fade.data()[q] > 0 && fade.data()[q] <= 1, "a factor to fade by is above 0 and at most 1");
-    if (judged) stream.judged = as_cube(*judged, n_rows, members);
-    expect(answered.has_value() == answers.has_value(), "rows to answer and room for their answers go together");
-    if (answered) {
-        stream.answered = as_codes(*answered, members.store.n);
-        expect(stream.answered->n_rows == n_rows, "as many rows are answered as are learned");
-        stream.answers = as_cube(*answers, n_rows, members);
-    }
+    auto stream = as_stream<half_lives::Stream>(members.store.n, members.n_members, members.n_classes(), codes, labels,
+                                                weights, fade, halved, judged, answered, answers);
     nb::gil_scoped_release release;
     return half_lives::test_then_train(members, stream);
+}
+
+// --- naive Bayes -----------------------------------------------------------------------------------------------------
+
+naive_half_lives::Members as_naive(const Integers &offsets, const Counters &n_values, const Line &classes,
+                                   const Plane &singles, const Line &units, double pseudo) {
+    const std::int64_t n = std::int64_t(n_values.shape(0)), *from = offsets.data();
+    const int n_members = int(units.shape(0)), lanes = int(classes.shape(0));
+    expect(n_members > 0 && lanes > 0 && lanes % n_members == 0, "the lanes must be classes times members");
+    expect(n < std::numeric_limits<int>::max() && std::int64_t(offsets.shape(0)) == n + 1 && from[0] == 0,
+           "there must be one more offset than columns");
+    for (std::int64_t i = 0; i < n; ++i)
+        expect(0 <= n_values.data()[i] && from[i] < from[i + 1] && n_values.data()[i] < from[i + 1] - from[i],
+               "a column needs a slot for each of its values, and one for missing cells");
+    expect(std::int64_t(singles.shape(0)) == from[n] && int(singles.shape(1)) == lanes,
+           "the cells must be of shape (slots, lanes)");
+    for (int m = 0; m < n_members; ++m)
+        expect(units.data()[m] > 0 && std::isfinite(units.data()[m]), "a unit must be positive");
+    expect(pseudo > 0 && std::isfinite(pseudo), "the pseudo-count must be positive");
+    return {int(n),         lanes / n_members, n_members,    from,  n_values.data(),
+            classes.data(), singles.data(),    units.data(), pseudo};
+}
+
+void answer_naive_half_lives(const Integers &offsets, const Counters &n_values, const Line &classes,
+                             const Plane &singles, const Line &units, double pseudo, const AnyArray &codes_,
+                             const Cube &out) {
+    const naive_half_lives::Members members = as_naive(offsets, n_values, classes, singles, units, pseudo);
+    const Codes codes = as_codes(codes_, members.n);
+    double *answers = as_cube(out, codes.n_rows, members.n_members, members.n_classes);
+    nb::gil_scoped_release release;
+    naive_half_lives::answer(members, codes, answers);
+}
+
+std::int64_t stream_naive_half_lives(const Integers &offsets, const Counters &n_values, const Line &classes,
+                                     const Plane &singles, const Line &units, double pseudo, const AnyArray &codes,
+                                     const AnyArray &labels, const std::optional<WeightArray> &weights,
+                                     const Fades &fade, const Counters &halved, const std::optional<Cube> &judged,
+                                     const std::optional<AnyArray> &answered, const std::optional<Cube> &answers) {
+    naive_half_lives::Members members = as_naive(offsets, n_values, classes, singles, units, pseudo);
+    auto stream = as_stream<naive_half_lives::Stream>(members.n, members.n_members, members.n_classes, codes, labels,
+                                                      weights, fade, halved, judged, answered, answers);
+    nb::gil_scoped_release release;
+    return naive_half_lives::test_then_train(members, stream);
 }
 
 // --- the pool ------------------------------------------------------------------------------------------------------
@@ -101,6 +154,13 @@ void bind_pool(nb::module_ &m) {
           "codes"_a, "out"_a.noconvert());
     m.def("stream_half_lives", &stream_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
           "codes"_a, "labels"_a, "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.none().noconvert(),
+          "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
+    m.def("answer_naive_half_lives", &answer_naive_half_lives, "offsets"_a, "n_values"_a.noconvert(),
+          "classes"_a.noconvert(), "singles"_a.noconvert(), "units"_a.noconvert(), "pseudo"_a, "codes"_a,
+          "out"_a.noconvert());
+    m.def("stream_naive_half_lives", &stream_naive_half_lives, "offsets"_a, "n_values"_a.noconvert(),
+          "classes"_a.noconvert(), "singles"_a.noconvert(), "units"_a.noconvert(), "pseudo"_a, "codes"_a, "labels"_a,
+          "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.none().noconvert(),
           "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
     m.def(
         "mix_pool",

@@ -436,7 +436,10 @@ std::int64_t test_then_train(Members &members, Stream &stream) {
     const Store &s = members.store;
     const Batch &rows = stream.rows;
     const int n_classes = members.n_classes();
-    RowScorer scorer(members);
+    const Slots slots(s, false);
+    std::optional<RowScorer>
+        scorer;  // not where the answer is known already, as of single rows: to make one takes long
+    if (stream.judged || stream.answered) scorer.emplace(members);
     std::vector<int> slot(s.n), other(s.n), next(s.n);
     std::vector<std::int64_t> cell(s.n);
     std::vector<double> raw(members.n_members);
@@ -447,22 +450,24 @@ std::int64_t test_then_train(Members &members, Stream &stream) {
         if (r % 64 == 63 && std::chrono::steady_clock::now() - began > Call::interval) return r;
         const int y = rows.labels.at(r);
         const bool labelled = rows.has_label(r);
-        if ((labelled && y >= n_classes) || !scorer.slots().read(rows.codes, r, slot.data())) return r;
+        if ((labelled && y >= n_classes) || !slots.read(rows.codes, r, slot.data())) return r;
         if (stream.answered) {
-            scorer.slots().read(*stream.answered, r, other.data());
-            scorer.score(other.data(), stream.answers + r * s.k);
+            slots.read(*stream.answered, r, other.data());
+            scorer->score(other.data(), stream.answers + r * s.k);
         }
-        if (large && r + 1 < rows.n_rows()) {
-            scorer.slots().read(rows.codes, r + 1, next.data());
-            scorer.expect(next.data());
+        if (large && scorer && r + 1 < rows.n_rows()) {
+            slots.read(rows.codes, r + 1, next.data());
+            scorer->expect(next.data());
         }
-        if (stream.judged) scorer.score(slot.data(), stream.judged + r * s.k);
+        if (stream.judged) scorer->score(slot.data(), stream.judged + r * s.k);
         if (!labelled) continue;
         for (int m = 0; m < members.n_members; ++m)
             if (const double factor = stream.fade[m * rows.n_rows() + r]; factor < 1)
                 fade(members, m, factor, stream.halved);
-        scorer.rescale();
-        scorer.note_missing(slot.data());
+        if (scorer) {
+            scorer->rescale();
+            scorer->note_missing(slot.data());
+        }
         learn(members, slot.data(), y, rows.weights[r], cell.data(), raw.data());
     }
     return rows.n_rows();

@@ -1087,6 +1087,43 @@ def stream_half_lives(
     value or class. Units are written, and `halved` goes up by how often the cells of a member were halved.
     """
 
+def answer_naive_half_lives(
+    offsets: _Integers,
+    n_values: _Integers,
+    classes: _Floats,
+    singles: _Floats,
+    units: _Floats,
+    pseudo: float,
+    codes: _Codes,
+    out: _Floats,
+) -> None:
+    """Posteriors of rows, (rows, members, classes), by naive Bayes with counts side by side: (slots, lanes).
+
+    The slots of column i are offsets[i] .. offsets[i + 1] - 1, the last for missing cells. Of the others the first
+    n_values[i] are values that have come; what is beyond is answered as missing.
+    """
+
+def stream_naive_half_lives(
+    offsets: _Integers,
+    n_values: _Integers,
+    classes: _Floats,
+    singles: _Floats,
+    units: _Floats,
+    pseudo: float,
+    codes: _Codes,
+    labels: _Codes,
+    weights: _Floats | None,
+    fade: _Floats,
+    halved: _Integers,
+    judged: _Floats | None,
+    answered: _Codes | None = None,
+    answers: _Floats | None = None,
+) -> int:
+    """As ``stream_half_lives``. A value that has a slot and is new is answered as missing, then learned.
+
+    ``n_values`` grows by it. Returns the rows done before one with a class or a value that has no slot.
+    """
+
 def mirror_pairs(store: Store) -> None:
     """Copy the lower triangle of the pairs to the upper one."""
 

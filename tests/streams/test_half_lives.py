@@ -15,6 +15,7 @@ import tanager
 from tanager import AODE, TAN, DataError, HalfLives, HoeffdingTree, ModelFileError, NaiveBayes, OptionError
 from tanager.errors import SchemaMismatch
 from tanager.streams.pool import KEEP, LEAST, SHARE, STEP
+from tanager.streams.weight_history import WeightHistory
 
 INF = math.inf
 SHORT = (3, 20, INF)
@@ -272,7 +273,7 @@ def test_many_columns_and_long_streams_do_not_leave_the_range_of_numbers() -> No
     single.test_then_train(X, y)
     assert np.isfinite(found).all()
     np.testing.assert_allclose(model.members_[0].predict_proba(X[:20]), single.predict_proba(X[:20]), rtol=1e-6)
-    np.testing.assert_allclose(model._ladders[0].answer(X[:20])[:, 0], single.predict_proba(X[:20]), rtol=1e-6)
+    np.testing.assert_allclose(model._ladders.all[0].answer(X[:20])[:, 0], single.predict_proba(X[:20]), rtol=1e-6)
 
 
 def test_weights_go_to_the_memory_that_fits_the_stream() -> None:
@@ -285,6 +286,19 @@ def test_weights_go_to_the_memory_that_fits_the_stream() -> None:
     right = (model.classes_[proba.argmax(axis=1)] == y)[1000:].mean()
     assert right > 0.75 > (AODE().test_then_train(X, y).argmax(axis=1) == y)[1000:].mean()
     assert model.weights_["20 rows"] > abs(model.weights_["all rows"])
+
+
+@pytest.mark.parametrize("sizes", [[1] * 1500, [700, 1, 1, 1, 500, 1, 296], [1500]])
+def test_the_history_of_weights_has_every_so_many_rows_however_they_come(sizes: list[int]) -> None:
+    path = np.random.default_rng(0).random((1500, 3))
+    history, seen = WeightHistory(3), 0
+    for size in sizes:
+        history.add(seen, path[seen : seen + size])
+        seen += size
+        if size == 500:
+            history = pickle.loads(pickle.dumps(history))
+    assert history.rows.tolist() == list(range(4, 1501, 4))
+    np.testing.assert_array_equal(history.weights, path[3::4])
 
 
 def test_an_explanation_adds_up_and_names_the_weights() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.frames import is_arrow, is_pandas
-from tanager.encoding.tables import read_table
+from tanager.encoding.tables import Table, code_table, read_table
 from tanager.errors import DataError
 
 
@@ -97,6 +97,8 @@ def stack(chunks: Sequence[Any]) -> Any:
         )
     if isinstance(first, np.ndarray):
         return np.concatenate(chunks)
+    if isinstance(first, Table) and first.codes is not None and first.names is not None:
+        return code_table(np.concatenate([chunk.codes for chunk in chunks]), first.names)
     if isinstance(first, Mapping):
         return {name: _stacked_column([chunk[name] for chunk in chunks]) for name in first}
     if is_pandas(first):

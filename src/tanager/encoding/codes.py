@@ -53,9 +53,10 @@ def refuse_full_codes(
 def code_columns(table: Table, keep: np.ndarray | None, rules: Rules) -> dict[int, Column]:
     """Columns of kind "codes" for an array of codes, except those for which another kind is requested."""
     limits = limits_of(table, keep)
-    refuse_full_codes(table.codes, [f"x{i}" for i in range(table.n_columns)], limits)
+    names = table.names or [f"x{i}" for i in range(table.n_columns)]
+    refuse_full_codes(table.codes, names, limits)
     own = [i for i in range(table.n_columns) if rules.requested.get(i, "categorical") == "categorical"]
-    return {i: Column(f"x{i}", "codes", n_codes=int(limits[i]), reason="an array of codes") for i in own}
+    return {i: Column(names[i], "codes", n_codes=int(limits[i]), reason="an array of codes") for i in own}
 
 
 def encode_codes(table: Table, columns: list[Column], n_values: np.ndarray, unseen: str) -> np.ndarray:

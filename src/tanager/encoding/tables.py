@@ -39,7 +39,7 @@ class Table:
         self.gaps = gaps
         self.names = None if names is None else tuple(names)
         self.n_rows = n_rows
-        self.readers = list(readers)
+        self.readers = readers
         self.codes = codes
         self._cells: dict[int, Cells] = {}
         if self.names is not None:
@@ -77,7 +77,7 @@ class Table:
         """Rows start..stop-1; columns are still read once, as a whole."""
         rows = slice(start, stop)
         if self.codes is not None:
-            return _from_codes(self.codes[rows])
+            return _from_codes(self.codes[rows], self.names)
         readers = [partial(self._some, i, rows) for i in range(self.n_columns)]
         return Table(self.names, stop - start, readers, gaps=self.gaps)
 
@@ -158,14 +158,33 @@ def _from_array(X: np.ndarray) -> Table:
     return Table(None, len(X), [partial(read_array, columns[:, i], f"x{i}") for i in range(X.shape[1])])
 
 
-def _from_codes(X: np.ndarray) -> Table:
+def code_table(X: np.ndarray, names: Sequence[str]) -> Table:
+    """An array of codes as a table whose columns have these names."""
+    return _from_codes(X, names)
+
+
+def _from_codes(X: np.ndarray, names: Sequence[str] | None = None) -> Table:
     if not (X.flags.c_contiguous or X.flags.f_contiguous):
         X = np.ascontiguousarray(X)
     codes = X.view(X.dtype.str.replace("i", "u"))
     if X.dtype.kind == "i" and X.size and (lowest := X.min()) < -1:
         row, column = np.argwhere(lowest == X)[0]
-        raise DataError(f"column 'x{column}', row {row}: {lowest} is not a code. Codes start at 0; -1 marks missing.")
-    return Table(None, len(X), [partial(_code_numbers, codes[:, i]) for i in range(X.shape[1])], codes)
+        name = f"x{column}" if names is None else names[column]
+        raise DataError(f"column {name!r}, row {row}: {lowest} is not a code. Codes start at 0; -1 marks missing.")
+    return Table(names, len(X), _CodeReaders(codes), codes)
+
+
+class _CodeReaders(Sequence[Callable[[], Cells]]):
+    """What reads the columns of an array of codes; made when it is asked for, which it mostly is not."""
+
+    def __init__(self, codes: np.ndarray) -> None:
+        self._codes = codes
+
+    def __len__(self) -> int:
+        return self._codes.shape[1]
+
+    def __getitem__(self, i: Any) -> Any:
+        return partial(_code_numbers, self._codes[:, i])
 
 
 def _code_numbers(codes: np.ndarray) -> Cells:

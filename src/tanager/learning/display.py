@@ -58,6 +58,7 @@ def model_html(model: Classifier) -> Html:
         ),
         *_pictures(model),
         *_texts(model),
+        *_own_parts(model),
         _telling(model),
         folded("Columns", columns_table(model.encoder_.schema)),
         folded("Options", _options(model)),
@@ -198,6 +199,11 @@ def _texts(model: Any) -> list[Html]:
     if hasattr(type(model), "table"):
         found.append(folded("Candidates", preformatted(model.table())))
     return found
+
+
+def _own_parts(model: Any) -> list[Html]:
+    """What a kind of classifier shows that others have not."""
+    return list(model.display_parts()) if hasattr(model, "display_parts") else []
 
 
 def _events(model: Any) -> tuple[str, str]:

@@ -267,7 +267,7 @@ def add_classes_in_warm_up(models: Sequence[CountsClassifier], classes: np.ndarr
     warm = first._warm_up
     if warm is None or warm.counted < warm.n_rows or any(model._warm_up is not None for model in models[1:]):
         return False
-    if 4 * warm.n_rows * first.counts_.n_features**2 > first.counts_.nbytes // 8:
+    if 4 * warm.n_rows * first.counts_.n_features**first.counts_.order > first.counts_.nbytes // 8:
         return False
     warm.move_classes(class_map(first.classes_, classes))
     rows = warm.batch
@@ -424,7 +424,7 @@ def _run_one(model: CountsClassifier, lap: Lap, steps: Steps) -> None:
         lap.own[:] = _of_true_class(model, lap)
     if not block.labelled[0]:
         return  # nothing to learn
-    _grow_counts_to(model, block.codes[0])
+    grow_counts_to(model, block.codes[0])
     memory.add_row(block, Steps(steps.fade, None, steps.gone))  # weights are late ones already
 
 
@@ -464,10 +464,10 @@ def grow_counts(model: CountsClassifier, block: Block) -> None:
     codes = block.codes
     known = np.where(codes == np.iinfo(codes.dtype).max, 0, codes)
     if len(codes):
-        _grow_counts_to(model, known.max(axis=0))
+        grow_counts_to(model, known.max(axis=0))
 
 
-def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
+def grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
     """Let the counts know the values up to those of this row; values have codes in order of appearance."""
     columns, changed = model.encoder_.schema.columns, dict[int, Column]()
     for i in np.flatnonzero((model.counts_.schema.n_values <= row) & (row != np.iinfo(row.dtype).max)).tolist():

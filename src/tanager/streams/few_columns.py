@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.errors import ModelFileError
+from tanager.errors import ModelFileError, OptionError, is_whole
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.warm_up import WarmUp
@@ -20,11 +20,21 @@ FEW = 64
 LOOKS = (32, 128, 512)  # rows after which columns are chosen, for the last time after the last
 
 
+def check_max_columns(most: Any, *, several: bool) -> None:
+    """Refuse a number of columns that means nothing, or one where there are ``several`` ladders anyway."""
+    if most in ("auto", None):
+        return
+    if not is_whole(most, 1):
+        raise OptionError(f'max_columns={most!r}: give how many columns the model sees at most, "auto" or None.')
+    if several:
+        raise OptionError(f"max_columns={most} is for one ladder. Leave it out, or more_bins= and subspaces=.")
+
+
 class FewColumns:
     """Whether a stream has too many columns, which of them are seen, and when they are chosen."""
 
-    def __init__(self, most: Any, may_limit: bool) -> None:
-        self._most, self._may_limit = most, may_limit
+    def __init__(self, most: Any, may_limit: bool, *, codes: bool = False) -> None:
+        self._most, self._may_limit, self._codes = most, may_limit, codes
         self.decided = False  # by the columns of the first table
         self.looks: tuple[int, ...] = ()  # to come
         self._known: tuple[str, ...] = ()
@@ -62,7 +72,7 @@ class FewColumns:
     def at_first(self) -> Subspace:
         """Columns while no row is known: some from everywhere."""
         places = np.linspace(0, len(self._known) - 1, self._n).round().astype(int)
-        return Subspace(tuple(self._known[i] for i in places.tolist()), self._known)
+        return Subspace(tuple(self._known[i] for i in places.tolist()), self._known, self._codes)
 
     def most_telling(self, models: Sequence[Classifier]) -> Subspace:
         """The columns that tell most about the class, by the longest memory of models that see all columns."""
@@ -70,7 +80,8 @@ class FewColumns:
         longest = max(counts, key=lambda own: own.n_rows)
         best = np.sort(np.argsort(-class_information(longest), kind="stable")[: self._n])
         schema = longest.schema
-        return Subspace(tuple(dict.fromkeys(schema.sources[i] for i in best.tolist())), schema.learned_names)
+        columns = tuple(dict.fromkeys(schema.sources[i] for i in best.tolist()))
+        return Subspace(columns, schema.learned_names, self._codes)
 
     def go_on(self, seen: Subspace, first: WarmUp | None) -> Subspace:
         """Go on as a model file says, with the first rows where columns are yet to be chosen."""

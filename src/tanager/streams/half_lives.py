@@ -1,7 +1,7 @@
 """HalfLives: one classifier with several half-lives, mixed by weights that are learned along the stream.
 
-    rows --Ladder--> answers of every half-life --Pool--> one answer
-                     (the label comes)          --> new weights
+    rows --Ladders--> answers of every half-life --Pool--> one answer
+                      (the label comes)          --> new weights
 
 Members and weights learn a row only after it was answered.
 """
@@ -17,28 +17,30 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from tanager import saved
-from tanager.counts.align import class_map
+from tanager.display import Html
 from tanager.encoding import Encoder
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name
-from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_whole
-from tanager.learning.batch import Batch, StreamPart
+from tanager.errors import DataError, SchemaMismatch, check_option
+from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, as_labels, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import check_classes, classes_of, explain_any, explain_each
 from tanager.learning.explanations import Explanations
-from tanager.learning.warm_up import WarmUp
 from tanager.listed import names_in
-from tanager.scoring.explain import Explanation, Part
+from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
-from tanager.streams.few_columns import FewColumns
-from tanager.streams.ladder import NONE, Ladder, Said, joined_rows
-from tanager.streams.last_labels import LastLabels
+from tanager.streams.explain_pool import explain_pool
+from tanager.streams.few_columns import FewColumns, check_max_columns
+from tanager.streams.ladder import Said
+from tanager.streams.ladders import Ladders
+from tanager.streams.last_labels import LastLabels, check_lag
 from tanager.streams.member_plan import MemberPlan
 from tanager.streams.pool import KINDS, Pool
-from tanager.streams.subspace import Subspace, draw
+from tanager.streams.subspace import check_random_state, may_be_codes
 from tanager.streams.table_columns import names_of
+from tanager.streams.weight_display import weights_html
 from tanager.streams.weight_history import WeightHistory
 
 if TYPE_CHECKING:
@@ -49,66 +51,74 @@ _OF_THE_FIRST = ("classes_", "target_name_", "encoder_", "n_features_in_", "feat
 
 @dataclass(eq=False, repr=False)
 class HalfLives(Classifier):
-    """A ladder of half-lives of one classifier, mixed by weights that are learned along the stream.
+    """Several half-lives of one classifier, mixed by weights that are learned along the stream.
 
-    For streams, when nobody knows how fast the world changes: short memories follow it, long ones know more, and the
-    weights say whom to believe now. There is no knob to turn. Every row is answered before it is learned, by members
-    and weights that have not seen its label.
+    For streams that may change, when nobody knows how fast. Copies of one model, the members, learn the same rows and
+    forget at different speeds: after its half-life a row counts half. Those that forget soon follow a change, those
+    that remember long know more, and weights say whom to believe now. The defaults are meant to be left as they are.
+
+    A row is answered before its label is learned (``test_then_train``; ``predict_proba_one``, then ``learn_one``). Then
+    the label moves the weights, towards members whose answers were good, and all members learn the row.
 
     Parameters
     ----------
     model : classifier, default=None
-        What learns and answers, with any options but ``decay`` and ``window``. None is ``AODE()``.
+        What the members are: a classifier with any options but ``decay`` and ``window``. None is ``AODE()``.
     half_lives : sequence, default=(20, 100, 500, 2500, inf)
-        Half-lives in rows, or in time (``"6 h"``; rows then need ``times``); ``inf`` never forgets.
+        The half-life of each member, in rows or in time (``"6 h"``; rows then need ``times``); ``inf`` never forgets.
     mix : {"stacking", "fixed-share"}, default="stacking"
-        "stacking": the log probabilities of the members are added up, times weights that follow the gradient of the
-        log loss; they also say how sure to be. "fixed-share": a mean of the probabilities, by weights that go to
-        members who gave much to the true class.
+        How answers become one. "stacking": their log probabilities are added up, each times its weight, and the weights
+        follow the gradient of the log loss; so they also say how sure to be. "fixed-share": the mean of their
+        probabilities by weights that go to members who gave much to the true class.
     more_bins : sequence of int, default=()
-        Further ladders, whose number columns are cut into so many bins of equal frequency, for members that err in
-        other places. Each takes as long as the first.
+        Further members for streams of numbers, which err in other places: for each entry all half-lives once more, with
+        number columns cut into so many bins of equal frequency. ``(5, 20)`` made answers better and took three times as
+        long.
     subspaces : int, default=0
-        So many further ladders, each over a random share of 0.6 of the columns, with numbers cut into 5, 20 or 10 bins
-        of equal frequency. Columns that come later are for the first ladder alone.
+        Further members that see other columns: so many times all half-lives once more, each time over six tenths of the
+        columns, drawn at random, with numbers cut into 5, 20 or 10 bins of equal frequency. They do not see columns
+        that come later.
     max_columns : int, "auto" or None, default="auto"
-        Where there are more columns than this, the model sees so many of them: those that tell most about the class, by
-        the first 32, 128 and 512 rows of a stream, or by the whole table in ``fit``. A ladder of naive Bayes beside it
-        sees all columns. None: the model sees all. "auto": 64 where there are more than 100 columns, no ``model`` is
-        given and no further ladders are asked for, and else all.
+        How many columns the model may see. Where a table has more, the model sees those that tell most about the class,
+        and naive Bayes, with all half-lives once more, sees all columns. The choice is made after the first 32, 128 and
+        512 rows of a stream, or by the whole table in ``fit``. None: the model sees all. "auto": 64 where there are
+        more than 100 columns and ``model``, ``more_bins`` and ``subspaces`` are left as they are; else all.
     random_state : int or None, default=0
-        The seed by which columns of subspaces are drawn; None: another one each time.
+        The seed by which columns of ``subspaces`` are drawn; None: another one each time.
     lag : int, default=0
-        So many of the last labels are further columns of a row ("last class"), for streams in which neighbouring rows
-        are alike. Only labels that have arrived when the row is answered.
+        So many of the last labels become columns of a row ("last class"), for streams in which neighbouring rows are
+        alike. Only labels that were there when the row was answered.
     delay : int, default=0
-        With ``lag``: labels come so many rows late. A row is then learned with the labels that had arrived when it was
-        answered, and not with those that came meanwhile.
+        With ``lag``, where labels come late: by how many rows. A row is then learned with the last labels that were
+        there when it was answered, and not with those that came meanwhile.
 
     Attributes
     ----------
+    weights_ : dict
+        The weight of every member now, by its name ("20 rows", ..., "all rows"). With "fixed-share" they add up to 1.
+        With "stacking" they need not, and one below 0 counts what a member says against it, as after a change that
+        turns everything round.
+    weight_history_ : pair of arrays
+        Numbers of rows seen, and the weights then, (points, members); ``plot`` draws them.
+    members_ : list of classifiers
+        The members, in the order of ``half_lives``; then those of ``more_bins`` and ``subspaces``. Where columns are
+        limited, naive Bayes over all columns comes first.
     model_ : classifier
         The member that forgets least.
-    members_ : list of classifiers
-        One per half-life, in the order of ``half_lives``; then those of ``more_bins`` and ``subspaces``. With
-        ``max_columns`` naive Bayes over all columns comes first.
     columns_ : tuple of str
         The columns that the model sees now.
     subspaces_ : list of tuples of str
-        The columns of every subspace, once there are rows.
-    weights_ : dict
-        The weight of every member now. With "fixed-share" they add up to 1; with "stacking" they need not, and a
-        negative one says that a member is wrong more often than right.
+        The columns of members that do not see all, once there are rows.
     n_rows_ : int
         Rows seen.
 
     Notes
     -----
-    Log-linear pooling with online gradient descent on the log loss, in steps of the size 0.3 over the root of the
+    "stacking" is log-linear pooling with online gradient descent on the log loss, in steps of 0.3 over the root of the
     fading sum of squared gradients; "fixed-share" is Herbster and Warmuth (1998). Columns are encoded once for all
-    half-lives, and AODEs have their counts side by side, so that five half-lives take much less than the time of five
-    models. AODE takes O(n²) steps for a row of n columns, which ``max_columns`` limits. A ladder of one half-life
-    answers as its only member does.
+    half-lives, and members that are AODE or naive Bayes have their counts side by side: five half-lives take about
+    twice the time of one. AODE takes O(n²) steps for a row of n columns, which ``max_columns`` limits. With one
+    half-life the answers are those of its member.
 
     Examples
     --------
@@ -122,7 +132,7 @@ class HalfLives(Classifier):
     ['20 rows']
     """
 
-    unlisted = names_in("leave_one_out merge unlearn")
+    unlisted = names_in("display_parts leave_one_out merge unlearn")
 
     model: CountsClassifier | None = None
     half_lives: Sequence[float] = (20, 100, 500, 2500, math.inf)
@@ -137,41 +147,15 @@ class HalfLives(Classifier):
     def check_options(self) -> None:
         check_option("mix", self.mix, tuple(KINDS))
         self._plan.check()
-        self._check_max_columns()
-        if self.random_state is not None and not is_whole(self.random_state, 0):
-            raise OptionError(f"random_state={self.random_state!r}: give a whole number of at least 0, or None.")
-        self._check_lag()
+        check_max_columns(self.max_columns, several=bool(self.more_bins or self.subspaces))
+        check_random_state(self.random_state)
+        check_lag(self.lag, self.delay, self._plan.base)
         for model in self._plan.fresh():
             model.check_options()
 
     @property
     def _plan(self) -> MemberPlan:
         return MemberPlan(self.model, self.half_lives, self.more_bins, self.subspaces)
-
-    def _check_max_columns(self) -> None:
-        if self.max_columns in ("auto", None):
-            return
-        if not is_whole(self.max_columns, 1):
-            raise OptionError(
-                f'max_columns={self.max_columns!r}: give how many columns the model sees at most, "auto" or None.'
-            )
-        if self.more_bins or self.subspaces:
-            raise OptionError(
-                f"max_columns={self.max_columns} is for one ladder. Leave it out, or more_bins= and subspaces=."
-            )
-
-    def _check_lag(self) -> None:
-        for name, what in (("lag", "how many of the last labels a row has as columns"), ("delay", "rows")):
-            if not is_whole(getattr(self, name), 0):
-                raise OptionError(f"{name}={getattr(self, name)!r}: give {what}, a whole number of at least 0.")
-        if self.delay and not self.lag:
-            raise OptionError(
-                f"delay={self.delay} says how late labels are for lag=, which is 0. Give lag=1, or leave out delay=."
-            )
-        if self.lag and getattr(self._plan.base, "schema", None) is not None:
-            raise OptionError(
-                "lag= adds columns, and the schema of the model does not have them. Leave out one of the two."
-            )
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -180,35 +164,31 @@ class HalfLives(Classifier):
         self.check_options()
         for name in (*_OF_THE_FIRST, "read_up_to_"):
             self.__dict__.pop(name, None)
-        self._warm_up = None  # members have their own
-        self._few = FewColumns(self.max_columns, self.model is None and not self.more_bins and not self.subspaces)
-        self._set_up(self._plan.fresh())
+        plan = self._plan
+        one = self.model is None and not self.more_bins and not self.subspaces
+        self._ladders = Ladders(plan, FewColumns(self.max_columns, one, codes=may_be_codes(plan.base)))
+        self._start_weights()
         self._labels = LastLabels(self.lag, self.delay) if self.lag else None
         self.n_rows_ = 0
-        for ladder in self._ladders:
-            ladder.start(classes, target)
+        self._ladders.start(classes, target)
         self._follow()
         return self
 
-    def _set_up(self, models: list[Classifier]) -> None:
-        """Ladders of these members, and a pool for them."""
-        size = len(self.half_lives)
-        self._ladders = [Ladder(models[at : at + size]) for at in range(0, len(models), size)]
-        self._pool = Pool(self.mix, len(models))
-        self._history = WeightHistory(len(models))
+    def _start_weights(self) -> None:
+        """Equal weights for all members."""
+        n = len(self._ladders.names)
+        self._pool, self._history = Pool(self.mix, n), WeightHistory(n)
 
     @property
     def _first(self) -> Classifier:
         """The member whose columns and classes are those of all."""
-        return self._ladders[0].first
+        return self._ladders.first
 
     def _follow(self) -> None:
-        """Classes and columns are those of the first member."""
+        """Classes and columns are those of the first member; rows that the ladders keep go into model files."""
         if "encoder_" not in self.__dict__ and self._first.started:
             _ = self._first.has_learned  # the first row of a warm-up is taken in
-        theirs = self._first.__dict__
-        if self._warm_up is not None and len(self.classes_) < len(self._first.classes_):
-            self._warm_up.move_classes(class_map(self.classes_, self._first.classes_))
+        theirs, self._warm_up = self._first.__dict__, self._ladders.first_rows
         self.__dict__.update({name: theirs[name] for name in _OF_THE_FIRST if name in theirs})
         if self._labels is not None and "encoder_" in theirs:
             self._leave_out_labels(self._labels.names or ())
@@ -225,52 +205,10 @@ class HalfLives(Classifier):
         if names is not None:
             self.feature_names_in_ = names[~np.isin(names, further)]
 
-    # --- few columns for the model, where there are many --------------------------------------------------------
-
     def _limit_columns(self, X: Any) -> None:
-        """Before the first row: where a table has many columns, naive Bayes sees them all, and the model some."""
-        if not self._few.decides(X):
-            return
-        classes, target = self.classes_, self.target_name_
-        self._set_up(self._plan.of_all_columns() + self._plan.fresh())
-        for ladder in self._ladders:
-            ladder.start(classes, target)
-        self._ladders[1].see_only(self._few.at_first)
-
-    def _choose_columns(self, rows: Batch) -> None:
-        """Let the model see the columns that tell most, and learn these rows, which are all that it has learned."""
-        subspace = self._few.most_telling(self._ladders[0].models)
-        if subspace == self._ladders[1].subspace:
-            return
-        ladder = Ladder(self._plan.fresh())
-        ladder.start(self.classes_, self.target_name_)
-        ladder.see_only(subspace)
-        labels = np.empty(len(rows.labels), dtype=object)
-        labels[:] = [None if code == NONE else self.classes_[code] for code in rows.labels.tolist()]
-        own = ladder.own_rows(StreamPart(rows.X, labels, rows.weights, rows.times))
-        if not ladder.learn_first(own):
-            _said_of(ladder, own)
-        self._ladders[1] = ladder
-
-    def _keep_first(self, rows: StreamPart) -> None:
-        """Keep rows that were learned while columns are yet to be chosen, and choose them where that is due."""
-        if not self._few.looks:
-            return
-        known = (self._first.code_of(label) for label in rows.y.tolist())
-        labels = np.array([NONE if code is None else code for code in known], dtype=np.uint16)
-        warm = self._warm_up = self._warm_up or WarmUp()
-        warm.append(Batch(rows.X, labels, rows.weights, rows.times))
-        if warm.n_rows == self._few.next_look and self._first.has_learned:
-            self._choose_columns(warm.batch)
-            self._few.looked()
-        if not self._few.looks:
-            self._warm_up = None
-
-    @property
-    def columns_(self) -> tuple[str, ...]:
-        """The columns that the model sees now."""
-        subspace = self._ladders[-1].subspace if self._few.limited else None
-        return self.encoder_.schema.names if subspace is None else subspace.columns
+        """Before the first row: where a table has many columns, there are other members."""
+        if self._ladders.limit_columns(X):
+            self._start_weights()
 
     # --- last labels as columns ---------------------------------------------------------------------------------
 
@@ -285,17 +223,9 @@ class HalfLives(Classifier):
             self._labels.choose_names(X, self._first.target_name_)
             for model in self.members_:
                 self._labels.declare(model)
-        self._draw_subspaces(X)
-        return X if self._labels is None else self._labels.for_learning(X, labels, weights, self._known)
-
-    def _draw_subspaces(self, X: Any) -> None:
-        """Which columns the last ladders see, by those of the first table."""
-        if not self.subspaces or self._ladders[-1].subspace is not None:
-            return
         further = () if self._labels is None else self._labels.names or ()
-        drawn = draw(names_of(X), further, self.subspaces, self.random_state)
-        for ladder, subspace in zip(self._ladders[-self.subspaces :], drawn, strict=True):
-            ladder.see_only(subspace)
+        self._ladders.draw_subspaces(X, further, self.random_state)
+        return X if self._labels is None else self._labels.for_learning(X, labels, weights, self._known)
 
     def _to_answer(self, X: Any) -> Any:
         """Rows to answer now, with the labels that have arrived, where they are asked for."""
@@ -307,8 +237,7 @@ class HalfLives(Classifier):
 
     def add_classes(self, classes: np.ndarray) -> None:
         """Take in classes before their first rows are learned."""
-        for ladder in self._ladders:
-            ladder.add_classes(classes)
+        self._ladders.add_classes(classes)
         self._follow()
 
     def check_learned(self) -> None:
@@ -347,9 +276,7 @@ class HalfLives(Classifier):
         self.start(target=target)
         X = self._to_learn(X, as_labels(y), None)
         self._limit_columns(X)
-        for ladder in self._ladders:
-            for model in ladder.models:
-                model.fit_schema(ladder.own(X), y, target)
+        self._ladders.fit_schema(X, y, target)
         self._follow()
         return self
 
@@ -361,17 +288,13 @@ class HalfLives(Classifier):
         first.target_name_ = first.target_name_ or column_name(y)
         rows = StreamPart(self._to_learn(X, labels, weights), labels, weights, check_times(times, m))
         self._limit_columns(rows.X)
-        said = [self._ladders[0].fit(self._ladders[0].own_rows(rows))]
-        if self._few.limited:
-            self._ladders[1].see_only(self._few.most_telling(self._ladders[0].models))
-            self._few.looks = ()
-        said += [ladder.fit(ladder.own_rows(rows)) for ladder in self._ladders[1:]]
+        said = self._ladders.fit(rows)
         self._follow()
         own = rows.weights
         if own is not None:  # of the rows that count, but for the first
             own = own[(own > 0) & (first.label_codes(labels)[0] < len(first.classes_))][1:]
         self.n_rows_ = 1
-        self._mix(_joined(said), own)
+        self._mix(said, own)
         self._note(labels, weights)
         self.n_rows_ = m
 
@@ -419,16 +342,17 @@ class HalfLives(Classifier):
             self.start()
         weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
         times = None if time is None else check_times([time], 1)
-        if self._is_one_ladder:
-            said = self._ladders[0].run_dict(row, y, sample_weight, times)
-            if said is not None:
-                self._mix(said, weights)
-                return self
+        only = self._ladders.only if self._labels is None else None
+        said = None if only is None else only.run_dict(row, y, sample_weight, times)
+        if said is not None:
+            self._mix(said, weights)
+            return self
         labels = np.empty(1, dtype=object)
         labels[0] = y
         (row,) = self._to_learn([row], labels, weights)
         self._limit_columns([row])
-        said = self._ladders[0].run_dict(row, y, sample_weight, times) if len(self._ladders) == 1 else None
+        only = self._ladders.only
+        said = None if only is None else only.run_dict(row, y, sample_weight, times)
         if said is not None:
             self._mix(said, weights)
             self._note(labels, weights)
@@ -436,25 +360,14 @@ class HalfLives(Classifier):
         self._answer_and_learn(StreamPart([row], labels, weights, times))
         return self
 
-    @property
-    def _is_one_ladder(self) -> bool:
-        """Whether rows go to the only ladder as they are, and columns are not to be chosen any more."""
-        return len(self._ladders) == 1 and self._labels is None and self._few.decided
-
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn rows with every member, then let the weights follow."""
         self._limit_columns(rows.X)
-        if self._few.looks:
-            seen = 0 if self._warm_up is None else self._warm_up.n_rows
-            rows = rows.part(0, min(len(rows), self._few.next_look - seen))
-        first, *others = self._ladders
-        said = [first.run(rows)]
-        rows = rows.part(0, len(said[0]))
-        said += [_run_all(ladder, ladder.own_rows(rows)) for ladder in others]
+        said = self._ladders.run(rows)
+        rows = rows.part(0, len(said))
         self._follow()
-        self._keep_first(rows)
         self._note(rows.y, rows.weights)
-        return said[0].classes, self._mix(_joined(said), rows.weights)
+        return said.classes, self._mix(said, rows.weights)
 
     def _mix(self, said: Said, weights: np.ndarray | None) -> np.ndarray:
         """What the pool makes of answers, row after row; the weights learn."""
@@ -495,26 +408,27 @@ class HalfLives(Classifier):
     @property
     def members_(self) -> list[Classifier]:
         """The members, one per half-life and ladder."""
-        return [model for ladder in self._ladders for model in ladder.models]
+        return self._ladders.models
 
     @property
-    def _subspaces(self) -> list[Subspace]:
-        return [ladder.subspace for ladder in self._ladders if ladder.subspace is not None]
+    def columns_(self) -> tuple[str, ...]:
+        """The columns that the model sees now."""
+        return self._ladders.columns or self.encoder_.schema.names
 
     @property
     def subspaces_(self) -> list[tuple[str, ...]]:
         """The columns of every subspace; none before the first row."""
-        return [own.columns for own in self._subspaces]
+        return [own.columns for own in self._ladders.subspaces]
 
     @property
     def weights_(self) -> dict[str, float]:
         """The weight of every member now."""
-        return dict(zip(self._plan.names(limited=self._few.limited), self._pool.weights.tolist(), strict=True))
+        return dict(zip(self._ladders.names, self._pool.weights.tolist(), strict=True))
 
     @property
     def weight_history_(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows seen, and the weights of all members then, (points, members): a point every so many rows."""
-        return self._history.rows, self._history.weights
+        return self._history.rows.copy(), self._history.weights.copy()
 
     @property
     def class_count_(self) -> np.ndarray:
@@ -524,7 +438,7 @@ class HalfLives(Classifier):
     @property
     def model_(self) -> Classifier:
         """The member of the first ladder that forgets least."""
-        models = self._ladders[0].models
+        models = self._ladders.all[0].models
         counts = [model.class_count_.sum() if model.has_learned else 0.0 for model in models]
         return models[int(np.argmax(counts))]
 
@@ -540,9 +454,10 @@ class HalfLives(Classifier):
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         row = check_row(row, "predict_proba_one")
-        if not self.has_learned:
+        only = self._ladders.only if self.started and self._labels is None else None
+        said = None if only is None else only.answer_dict(row)
+        if said is None and not self.has_learned:
             return {}
-        said = self._ladders[0].answer_dict(row) if self._is_one_ladder else None
         proba = self.stream_proba([row]) if said is None else self._pool.mix(said)
         return dict(zip(self.class_codes, proba[0].tolist(), strict=True))
 
@@ -554,10 +469,7 @@ class HalfLives(Classifier):
     def _mixed(self, X: Any, *, stream: bool) -> np.ndarray:
         self.check_started()
         self.check_fitted()
-        X = self._to_answer(X)
-        return self._pool.mix(
-            np.concatenate([ladder.answer(ladder.own(X), stream=stream) for ladder in self._ladders], axis=1)
-        )
+        return self._pool.mix(self._ladders.answer(self._to_answer(X), stream=stream))
 
     def decide(self, proba: np.ndarray) -> np.ndarray:
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
@@ -620,24 +532,11 @@ class HalfLives(Classifier):
         weights = self._pool.weights
         if len(weights) == 1 or self.mix == "fixed-share":
             weights = np.eye(len(weights))[int(np.argmax(weights))]
-        row = self._to_answer(row)
-        seen: list[tuple[Any, Any]] = [(model, ladder.own(row)) for ladder in self._ladders for model in ladder.models]
-        told = [
-            (weight, model.explain_rows(own, chosen, rival)[0])
-            for weight, (model, own) in zip(weights.tolist(), seen, strict=True)
-            if weight != 0.0
-        ]
-        parts = [Part(part.column, part.parents, w * part.log_odds) for w, own in told for part in own.parts]
-        return Explanation(
-            answer=chosen,
-            against=rival,
-            probability=float(proba[0, self.class_codes[chosen]]),
-            log_odds=sum(w * own.log_odds for w, own in told),
-            prior=sum(w * own.prior for w, own in told),
-            parts=tuple(parts),
-            values={name: value for _, own in reversed(told) for name, value in own.values.items()},
-            rule="weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items()),
-        )
+        seen = self._ladders.seen_by_models(self._to_answer(row))
+        members = [(weight, *own) for weight, own in zip(weights.tolist(), seen, strict=True)]
+        probability = float(proba[0, self.class_codes[chosen]])
+        rule = "weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items())
+        return explain_pool(members, chosen, rival, probability, rule)
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw which half-life spoke when; see ``tanager.plot_half_lives``.
@@ -657,6 +556,10 @@ class HalfLives(Classifier):
         figure: Figure = public("plot_half_lives")(self, path, **options)
         return figure
 
+    def display_parts(self) -> list[Html]:
+        """What a notebook shows beside what it shows of every classifier: which half-life speaks now."""
+        return [weights_html(self.weights_, self.mix, self.n_rows_, self._ladders.columns)]
+
     # --- files --------------------------------------------------------------------------------------------------
 
     def _model_state(self) -> dict[str, Any]:
@@ -664,10 +567,7 @@ class HalfLives(Classifier):
         state: dict[str, Any] = {"n_rows": self.n_rows_, "every": self._history.every}
         if self._labels is not None:
             state["last_labels"] = self._labels.to_plain()
-        if self.subspaces:
-            state["subspaces"] = [[list(own.columns), list(own.known)] for own in self._subspaces]
-        if self._few.limited and (own := self._ladders[1].subspace) is not None:
-            state["few_columns"] = [list(own.columns), list(own.known)]
+        state |= self._ladders.to_plain()
         arrays = self._pool.to_arrays() | self._history.to_arrays()
         return {"state": state, "arrays": arrays, "models": self.members_}
 
@@ -682,46 +582,8 @@ class HalfLives(Classifier):
         self.n_rows_, every = saved.read("state of its stream", state["state"], expected).values()
         if self._labels is not None:
             self._labels.take_plain(state["state"].get("last_labels"))
-        if self.subspaces:
-            names = saved.items(saved.text(), distinct=True)
-            drawn = saved.items(saved.row(names, names), self.subspaces)
-            found = saved.field("state of its stream", state["state"], "subspaces", drawn)
-            for ladder, (columns, known) in zip(self._ladders[-self.subspaces :], found, strict=True):
-                ladder.subspace = Subspace(columns, known)
-        if "few_columns" in state["state"]:
-            names = saved.items(saved.text(), distinct=True)
-            few = saved.field("state of its stream", state["state"], "few_columns", saved.row(names, names))
-            self._set_up(self._plan.of_all_columns() + self._plan.fresh())
-            self._ladders[1].subspace = self._few.go_on(Subspace(*few), state.get("warm_up"))
-        self._few.decided = True
+        self._ladders.take_plain(state["state"], state["models"], state.get("warm_up"))
+        self._start_weights()
         self._pool.take_arrays(state["arrays"])
         self._history.take_arrays(every, state["arrays"])
-        size, models = len(self.half_lives), list(state["models"])
-        for at, ladder in enumerate(self._ladders):
-            end = None if ladder is self._ladders[-1] else (at + 1) * size
-            ladder.take_models(models[at * size : end])
         self._follow()
-
-
-def _run_all(ladder: Ladder, rows: StreamPart) -> Said:
-    """Answer and learn all of these rows, which have no new class but perhaps the first."""
-    return joined_rows(_said_of(ladder, rows))
-
-
-def _said_of(ladder: Ladder, rows: StreamPart) -> list[Said]:
-    """Answer and learn all of these rows, part after part."""
-    parts: list[Said] = []
-    done = 0
-    while done < len(rows):
-        parts.append(ladder.run(rows.part(done, len(rows))))
-        done += len(parts[-1])
-    return parts
-
-
-def _joined(said: list[Said]) -> Said:
-    """What the members of several ladders said of the same rows."""
-    if len(said) == 1:
-        return said[0]
-    judged = [own.judged for own in said if own.judged is not None]
-    answers = np.concatenate([own.answers for own in said], axis=1)
-    return Said(said[0].classes, answers, said[0].labels, np.concatenate(judged, axis=1) if judged else None)

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from tanager.counts.block import Block, Query
+from tanager.encoding import Schema
 from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch, StreamPart
@@ -27,17 +29,22 @@ from tanager.learning.stream import (
     encode_all,
     encode_next,
     follow_warm_up,
+    keep_at_doubling,
     keep_provisional_row,
     learn_first_encoded,
     provisional_row,
     rows_of_stage,
     shared_warm_up,
+    warm_up_of,
     warm_up_together,
 )
-from tanager.streams.side_by_side import SideBySide, suits
+from tanager.streams.aode_side_by_side import AodesSideBySide
+from tanager.streams.naive_side_by_side import NaivesSideBySide
+from tanager.streams.side_by_side import SideBySide
 from tanager.streams.subspace import Subspace
 
 NONE = np.iinfo(np.uint16).max  # the code of a label that is none of the classes
+SIDE_BY_SIDE: tuple[type[SideBySide], ...] = (AodesSideBySide, NaivesSideBySide)
 ROWS_AT_ONCE = 4096  # that all models answer and learn in one call
 
 
@@ -70,8 +77,11 @@ class Ladder:
         self._models = models
         self.subspace: Subspace | None = None  # the columns that the models see; None: all
         self._together: SideBySide | None = None  # what has been learned, while it is there
-        self._suit: bool | None = None  # whether the models can be side by side; None: not asked yet
+        self._kind: type[SideBySide] | None = None  # that can lay the models side by side
+        self._asked = False  # for it
         self._n_alone = 0  # rows since the models were side by side
+        # Of the row that was answered last: the columns then, its names and cells, and its codes.
+        self._answered: tuple[Schema, list[str], list[Any], np.ndarray] | None = None
 
     @property
     def models(self) -> list[Classifier]:
@@ -94,12 +104,14 @@ class Ladder:
     @property
     def _suits(self) -> bool:
         """Whether the models can have their counts side by side; their options say so, which stay."""
-        if self._suit is None:
-            self._suit = suits(self._models)
-        return self._suit
+        if not self._asked:
+            self._kind = next((kind for kind in SIDE_BY_SIDE if kind.suits(self._models)), None)
+            self._asked = True
+        return self._kind is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_models": self.models, "_together": None, "_suit": None, "_n_alone": 0, "subspace": self.subspace}
+        made = {"_together": None, "_kind": None, "_asked": False, "_n_alone": 0, "_answered": None}
+        return {"_models": self.models, "subspace": self.subspace, **made}
 
     def see_only(self, subspace: Subspace) -> None:
         """From the first row on the models see these columns alone; their options speak of no other."""
@@ -109,7 +121,7 @@ class Ladder:
 
     def own(self, X: Any) -> Any:
         """A table as the models see it."""
-        return X if self.subspace is None else self.subspace.of(X)
+        return X if self.subspace is None else self.subspace.of(X, self.first)
 
     def own_rows(self, rows: StreamPart) -> StreamPart:
         """Rows of a stream as the models see them."""
@@ -126,14 +138,14 @@ class Ladder:
             raise ModelFileError(f"its members are {found}; expected {len(kinds)} of {kinds[0].__name__}")
         if any(model.classes_.tolist() != models[0].classes_.tolist() for model in models):
             raise ModelFileError("its members have different classes")
-        self._models, self._suit = models, None
+        self._models, self._asked = models, False
         self._share()
 
     # --- columns and classes ------------------------------------------------------------------------------------
 
     def start(self, classes: np.ndarray | None, target: str | None) -> None:
         """Forget everything."""
-        self._together = self._suit = None
+        self._together, self._asked = None, False
         for model in self._models:
             model.start(classes, target)
 
@@ -143,7 +155,8 @@ class Ladder:
         if len(everything) == len(self.first.classes_):
             return
         models, self._n_alone = self.models, 0
-        if suits(models) and self.first.has_learned and add_classes_in_warm_up(models, everything):
+        counting = [model for model in models if isinstance(model, CountsClassifier)]
+        if self._suits and self.first.has_learned and add_classes_in_warm_up(counting, everything):
             return
         for model in models:
             model.add_classes(classes)
@@ -181,11 +194,12 @@ class Ladder:
 
     def _side_by_side(self, n_rows: int = 1) -> SideBySide | None:
         """The models side by side, once rows without it, with these ``n_rows``, took as long as to lay them so."""
-        models = self._models
-        if self._together is None and suits(models) and SideBySide.fits(models):
-            self._n_alone += n_rows
-            if self._n_alone >= SideBySide.rows_to_pay(models):
-                self._together = SideBySide(models)
+        if self._together is None and self._suits and self._kind is not None:
+            models = [model for model in self._models if isinstance(model, CountsClassifier)]
+            if self._kind.fits(models):
+                self._n_alone += n_rows
+                if self._n_alone >= self._kind.rows_to_pay(models):
+                    self._together = self._kind(models)
         return self._together
 
     # --- a stream -----------------------------------------------------------------------------------------------
@@ -224,7 +238,7 @@ class Ladder:
             return None
         if not first.encoder_.schema.known_names.issuperset(row):
             return None
-        codes = first.encoder_.quick_row(row)
+        codes = self._quick_codes(row)
         if codes is None:
             if first.encoder_.is_cut_by(row):
                 return None
@@ -241,7 +255,9 @@ class Ladder:
     def _run_provisional(
         self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
     ) -> Said | None:
-        """The same while columns are provisional, where they stay and the models have them in common."""
+        """The same while columns are provisional, where the models have them in common."""
+        if rows_of_stage(first, 2) < 2:
+            return self._run_at_doubling(first, row, y, weight, times)
         found = provisional_row(first, row, y, weight, times)
         if found is None or not self._alike():
             return None
@@ -253,6 +269,28 @@ class Ladder:
             return None
         keep_provisional_row(first, row, label)
         return Said(first.classes_, said, labels)
+
+    def _run_at_doubling(
+        self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
+    ) -> Said | None:
+        """The same for a row by which first rows have doubled: columns are learned anew, from all of them."""
+        warm, classes, label = warm_up_of(first), first.classes_, first.code_of(y)
+        if self._together is None or warm is None or warm.times is not None or times is not None or weight != 1.0:
+            return None
+        known = label is not None and first.encoder_.schema.known_names.issuperset(row)
+        codes = self._quick_codes(row) if known else None
+        if codes is None:
+            return None
+        labels = np.array([label], dtype=np.uint16)
+        said = self._together.run_row(codes, labels, None)  # models whose columns stay do not count again
+        if said is None:
+            return None
+        self._together.write_back()
+        self._together, self._n_alone = None, 0
+        kept = keep_at_doubling(first, row, y, weight, times)
+        assert kept
+        follow_warm_up([model for model in self._models if isinstance(model, CountsClassifier)], warm)
+        return Said(classes, said, labels)
 
     def _warms_up(self, rows: StreamPart) -> bool:
         """Whether columns are provisional, and those of the first model do for the first of these rows.
@@ -315,7 +353,7 @@ class Ladder:
             judged = np.stack([model.stream_proba(part.X) for model in models], axis=1)
         given = part.X, part.y, part.weights, part.times, part.answered
         counting = [model for model in models if isinstance(model, CountsClassifier)]
-        warm = shared_warm_up(counting) if suits(models) else None
+        warm = shared_warm_up(counting) if self._suits else None
         if not knew and self._may_follow(part):
             answers = np.repeat(models[0].test_then_train(*given)[:, None], len(models), axis=1)
             self._follow_first(part)
@@ -380,7 +418,9 @@ class Ladder:
         """
         first = self.first
         assert isinstance(first, CountsClassifier)
-        if first.encoder_.schema is not first.memory.counts.schema:
+        if self._together is not None and self._together.grows:
+            self._together.take_vocabulary(first.encoder_.schema)
+        elif first.encoder_.schema is not first.memory.counts.schema:
             for model in self.models:
                 assert isinstance(model, CountsClassifier)
                 model.take_vocabulary(model.encoder_.schema)
@@ -430,8 +470,20 @@ class Ladder:
 
     def answer_dict(self, row: Mapping[str, Any]) -> np.ndarray | None:
         """``answer`` of one row in which nothing is new, where models are side by side; or None."""
-        codes = None if self._together is None or self.subspace is not None else self.first.encoder_.quick_row(row)
-        return None if codes is None or self._together is None else self._together.answer_row(codes)
+        if self._together is None or self.subspace is not None:
+            return None
+        encoder = self.first.encoder_
+        codes = encoder.quick_row(row)
+        self._answered = None if codes is None else (encoder.schema, [*row], [*row.values()], codes)
+        return None if codes is None else self._together.answer_row(codes)
+
+    def _quick_codes(self, row: Mapping[str, Any]) -> np.ndarray | None:
+        """Codes of a row in which nothing is new; the row to learn is often the one that was answered last."""
+        encoder = self.first.encoder_
+        last, self._answered = self._answered, None
+        if last is None or last[0] is not encoder.schema or [*row] != last[1]:
+            return encoder.quick_row(row)
+        return last[3] if all(map(is_, row.values(), last[2])) else encoder.quick_row(row)
 
     def answer(self, X: Any, *, stream: bool = False) -> np.ndarray:
         """Probabilities by every model, (rows, models, classes); ``stream``: as a stream answers."""

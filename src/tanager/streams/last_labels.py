@@ -11,7 +11,7 @@ from tanager import saved
 from tanager.encoding.arrays import index_objects
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.values import plain
-from tanager.errors import ModelFileError
+from tanager.errors import ModelFileError, OptionError, is_whole
 from tanager.learning.classifier import Classifier
 from tanager.streams.table_columns import names_of, with_columns
 
@@ -20,6 +20,24 @@ _KINDS = {
     "arrived": saved.items(saved.maybe(saved.text())),
     "waiting": saved.items(saved.maybe(saved.text())),
 }
+
+
+def check_lag(lag: Any, delay: Any, base: Any) -> None:
+    """Refuse numbers that mean nothing, and columns that the schema of the model cannot have."""
+    for name, given, what in (
+        ("lag", lag, "how many of the last labels a row has as columns"),
+        ("delay", delay, "rows"),
+    ):
+        if not is_whole(given, 0):
+            raise OptionError(f"{name}={given!r}: give {what}, a whole number of at least 0.")
+    if delay and not lag:
+        raise OptionError(
+            f"delay={delay} says how late labels are for lag=, which is 0. Give lag=1, or leave out delay=."
+        )
+    if lag and getattr(base, "schema", None) is not None:
+        raise OptionError(
+            "lag= adds columns, and the schema of the model does not have them. Leave out one of the two."
+        )
 
 
 class LastLabels:

@@ -25,12 +25,12 @@ class Pool:
 
     def __init__(self, mix: str, n_members: int) -> None:
         self.kind = KINDS[mix]
-        self.weights = np.full(n_members, 1.0 / n_members)
-        self.square = np.zeros(1)
+        self._take(np.full(n_members, 1.0 / n_members), np.zeros(1))
 
-    @property
-    def _settings(self) -> tuple[str, np.ndarray, np.ndarray, float, float, float, float]:
-        return self.kind, self.weights, self.square, STEP, KEEP, SHARE, LEAST
+    def _take(self, weights: np.ndarray, square: np.ndarray) -> None:
+        """Go on with these weights and this sum of squared gradients, which the kernels write to."""
+        self.weights, self.square = weights, square
+        self._settings = self.kind, weights, square, STEP, KEEP, SHARE, LEAST
 
     def mix(self, answers: np.ndarray) -> np.ndarray:
         """What comes of answers (rows, members, classes)."""
@@ -65,4 +65,4 @@ class Pool:
         """Take back what ``to_arrays`` gave."""
         kinds = {"pool-weights": saved.numbers(len(self.weights)), "pool-square": saved.numbers(1)}
         own = saved.read("weights of its members", {name: arrays.get(name) for name in kinds}, kinds)
-        self.weights, self.square = (np.array(own[name], dtype=float) for name in kinds)
+        self._take(*(np.array(own[name], dtype=float) for name in kinds))

@@ -1,29 +1,24 @@
-"""SideBySide: the counts of AODEs with different half-lives in one store, so that a row is looked up once for all."""
+"""SideBySide: the counts of models with different half-lives in one store, so that a row is looked up once for all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeGuard
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from tanager import _kernels
-from tanager.classifiers.aode import AODE
 from tanager.counts.block import Block, Query
 from tanager.counts.estimates import Lidstone
+from tanager.encoding import Schema
 from tanager.learning.counts_classifier import CountsClassifier
 
-NEAR = 2**18  # bytes that stay in a near cache
 SMALL = 2**22  # bytes of counts side by side that are copied at once, whoever comes
 MOST_BYTES = 2**28  # of the counts side by side, which are there twice
 
 
-def suits(models: Sequence[object]) -> TypeGuard[Sequence[AODE]]:
-    """Whether models can have their counts side by side: AODEs alike but for their half-life, nothing laid around."""
-    return len(models) > 1 and all(type(model) is AODE and _is_plain(model) for model in models)
-
-
-def _is_plain(model: AODE) -> bool:
+def is_plain(model: Any) -> bool:
+    """Whether a model is counts and one structure, by Lidstone's rule, with nothing laid around them."""
     estimate = model.estimate
     counted = model.window is None and model.recut is None and model.unseen == "ignore"
     weighed = model.priors is not None or model.class_weight is not None or model.calibrate
@@ -31,31 +26,41 @@ def _is_plain(model: AODE) -> bool:
     return counted and lidstone and not weighed and not model.gaussian and model.subsumption is None
 
 
-class SideBySide:
+class SideBySide(ABC):
     """The counts of several models as one store with (class, model) as its classes, for the kernels.
 
     While it is there, it is what has been learned; ``write_back`` brings the models up to date.
     """
 
-    def __init__(self, models: Sequence[AODE]) -> None:
+    grows = False  # whether it makes room for new values itself
+
+    def __init__(self, models: Sequence[CountsClassifier]) -> None:
         self.models = models
         self.counts = [model.counts_ for model in models]
-        first = self.counts[0]
-        self.n_classes = first.n_classes
-        self._tables = {name: self._stacked(name) for name in first.raw_cells()}
+        self.n_classes = self.counts[0].n_classes
         self.units = np.array([counts.scale for counts in self.counts])
         self._halved = np.zeros(len(models), dtype=np.int64)
-        classes, singles, pairs = (self._tables[name] for name in ("classes", "singles", "pairs"))
-        self._estimate = float(models[0].estimate.strength), float(models[0].min_count)
         self._clocks = [model.memory.clock for model in models if model.memory.clock is not None]
         timed = any(clock.timed for clock in self._clocks)
         self._fade = None if timed else self._fading(1, None)  # of any row
         self._said: tuple[bytes, np.ndarray] | None = None  # codes of a row and the answers to it; none learned since
-        self._store = _kernels.Store(first.offsets, first.schema.n_values, classes, singles, pairs, [], [])
         self._learned = False  # a row that the models have not
 
-    @staticmethod
-    def rows_to_pay(models: Sequence[AODE]) -> int:
+    @classmethod
+    @abstractmethod
+    def suits(cls, models: Sequence[object]) -> bool:
+        """Whether models can have their counts side by side: alike but for their half-life, nothing laid around."""
+
+    @classmethod
+    def fits(cls, models: Sequence[CountsClassifier]) -> bool:
+        """Whether the counts have one layout, with classes to tell apart, and are small enough to be there twice."""
+        first = models[0].counts_
+        alike = all(np.array_equal(model.counts_.offsets, first.offsets) for model in models)
+        known = all(model.counts_.n_classes == first.n_classes for model in models)
+        return alike and known and first.n_classes > 0 and first.nbytes * len(models) <= MOST_BYTES
+
+    @classmethod
+    def rows_to_pay(cls, models: Sequence[CountsClassifier]) -> int:
         """How many rows it takes until the time is gained that it takes to lay counts side by side and back.
 
         All cells are copied, of which a row reads few. Small counts are copied as fast as a row reaches the kernels.
@@ -63,33 +68,40 @@ class SideBySide:
         counts = models[0].counts_
         if counts.nbytes * len(models) <= SMALL:
             return 0
-        return int(counts.nbytes / (8 * counts.n_classes * counts.n_features**2))
-
-    def _stacked(self, name: str) -> np.ndarray:
-        """A table of all models: (..., classes x models)."""
-        own = [counts.raw_cells()[name] for counts in self.counts]
-        cells = np.empty((*own[0].shape, len(own)))
-        for part in _parts(cells):
-            for m, table in enumerate(own):
-                cells[part, ..., m] = table[part]
-        return cells.reshape(*own[0].shape[:-1], -1)
-
-    @staticmethod
-    def fits(models: Sequence[AODE]) -> bool:
-        """Whether the counts have one layout, with classes to tell apart, and are small enough to be there twice."""
-        first = models[0].counts_
-        alike = all(np.array_equal(model.counts_.offsets, first.offsets) for model in models)
-        known = all(model.counts_.n_classes == first.n_classes for model in models)
-        return alike and known and first.n_classes > 0 and first.nbytes * len(models) <= MOST_BYTES
+        return int(counts.nbytes / (8 * counts.n_classes * counts.n_features**counts.order))
 
     def is_of(self, models: Sequence[CountsClassifier]) -> bool:
         """Whether these are the counts that the models have; they count anew where their columns change."""
         return all(model.counts_ is own for model, own in zip(models, self.counts, strict=True))
 
+    # --- what the kernels do ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _answer(self, codes: np.ndarray, out: np.ndarray) -> None:
+        """Posteriors of rows into ``out``."""
+
+    @abstractmethod
+    def _stream(self, *rows: Any, **late: Any) -> int:
+        """Answer rows and learn them: codes, labels, weights, fade, halved, judged; answered and answers."""
+
+    @abstractmethod
+    def _copy_back(self) -> None:
+        """Copy all cells to the counts of the models."""
+
+    def take_vocabulary(self, schema: Schema) -> None:
+        """Columns have these values from now on; asked only where it ``grows``."""
+        raise NotImplementedError
+
+    def _has_room(self) -> bool:
+        """Whether there is room for all values that the encoder has met by now, where ``grows``."""
+        return True
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+
     def answer(self, codes: np.ndarray) -> np.ndarray:
         """Probabilities of the classes by every model: (rows, models, classes)."""
         out = self._room(len(codes))
-        _kernels.answer_half_lives(self._store, self.units, *self._estimate, codes, out)
+        self._answer(codes, out)
         return out
 
     def answer_row(self, codes: np.ndarray) -> np.ndarray:
@@ -105,22 +117,11 @@ class SideBySide:
         """
         n, self._said = len(block), None
         fade = self._fade if n == 1 and self._fade is not None else self._fading(n, block.times)
-        if fade is None:
+        if fade is None or not self._has_room():
             return None
         judged, answers = self._room(n), None if asked is None else self._room(n)
-        went = _kernels.stream_half_lives(
-            self._store,
-            self.units,
-            *self._estimate,
-            codes=block.codes,
-            labels=block.labels,
-            weights=block.weights,
-            fade=fade,
-            halved=self._halved,
-            judged=judged,
-            answered=None if asked is None else asked.codes,
-            answers=answers,
-        )
+        rows = block.codes, block.labels, block.weights, fade, self._halved, judged
+        went = self._stream(*rows, answered=None if asked is None else asked.codes, answers=answers)
         self._learned = self._learned or went > 0
         for clock in self._clocks:
             clock.pass_rows(went, None if block.times is None else block.times[:went])
@@ -128,16 +129,13 @@ class SideBySide:
 
     def run_row(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
         """``run`` of one row without a time, by the shortest way; None where it must go another one."""
-        if self._fade is None:
+        if self._fade is None or not self._has_room():
             return None
         said, self._said = self._said, None
         known = said is not None and said[0] == codes.tobytes()
         judged = said[1] if said is not None and known else np.empty((1, len(self.models), self.n_classes))
-        at, room = self._estimate, None if known else judged
-        rows = codes[None, :]
-        if not _kernels.stream_half_lives(
-            self._store, self.units, *at, rows, labels, weights, self._fade, self._halved, room
-        ):
+        room = None if known else judged
+        if not self._stream(codes[None, :], labels, weights, self._fade, self._halved, room):
             return None
         self._learned = True
         for clock in self._clocks:
@@ -159,19 +157,7 @@ class SideBySide:
         if not self._learned:
             return
         self._learned = False
-        _kernels.mirror_pairs(self._store)
-        shape = (self.n_classes, len(self.models))
-        tables = {name: cells.reshape(*cells.shape[:-1], *shape) for name, cells in self._tables.items()}
-        for name, cells in tables.items():
-            for part in _parts(cells):
-                for m, counts in enumerate(self.counts):
-                    counts.raw_cells()[name][part] = cells[part, ..., m]
+        self._copy_back()
         for m, counts in enumerate(self.counts):
             counts.note_raw_cells(float(self.units[m]), int(self._halved[m]))
         self._halved[:] = 0
-
-
-def _parts(cells: np.ndarray) -> Iterator[slice]:
-    """Parts of a table that fit into the cache: cells of the models lie side by side, and all models go over them."""
-    size = max(1, NEAR // max(1, cells[0].nbytes))
-    return (slice(at, at + size) for at in range(0, len(cells), size))

@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from tanager.errors import OptionError, is_whole
 from tanager.learning.classifier import Classifier
 from tanager.streams.table_columns import only_columns
 
 SHARE = 0.6  # of the columns that a subspace has
 BINS = (5, 20, 10)  # of equal frequency, by which number columns are cut, one subspace after the other
+OF_COLUMNS = ("categorical", "numeric", "ordinal", "bins", "gaussian", "keep", "dates")  # options of a model
 
 
 @dataclass(frozen=True)
 class Subspace:
-    """Names of some columns, and of all columns of the first table in their order."""
+    """Names of some columns, and of all columns of the first table in their order.
+
+    ``codes``: columns of an array of codes are codes for models that have learned nothing yet, as they are for those
+    that see all of it; else they are text, as single columns of an array are everywhere.
+    """
 
     columns: tuple[str, ...]
     known: tuple[str, ...]
+    codes: bool = field(default=False, compare=False)
 
-    def of(self, X: Any) -> Any:
-        """A table with these columns alone."""
-        return only_columns(X, self.columns, self.known)
+    def of(self, X: Any, like: Classifier) -> Any:
+        """A table with these columns alone, for such a model."""
+        codes = self.codes
+        if like.knows_columns:
+            codes = all(column.kind == "codes" for column in like.encoder_.schema.columns)
+        return only_columns(X, self.columns, self.known, codes=codes)
 
     def restrict_options(self, model: Classifier) -> None:
         """Options that speak of columns no longer speak of others."""
-        for option in ("categorical", "numeric", "ordinal", "bins", "gaussian", "keep", "dates"):
+        for option in OF_COLUMNS:
             given = getattr(model, option, None)
             if isinstance(given, Mapping):
                 model.set_params(
@@ -43,6 +53,18 @@ class Subspace:
         """The name of a column, which may be given by its place."""
         by_place = isinstance(key, int | np.integer) and -len(self.known) <= key < len(self.known)
         return self.known[key] if by_place else key
+
+
+def check_random_state(seed: Any) -> None:
+    """Refuse a seed that is none."""
+    if seed is not None and not is_whole(seed, 0):
+        raise OptionError(f"random_state={seed!r}: give a whole number of at least 0, or None.")
+
+
+def may_be_codes(model: Classifier) -> bool:
+    """Whether no option of a model says what its columns are, so that those of an array of codes are codes."""
+    options = [getattr(model, option, None) for option in (*OF_COLUMNS, "schema")]
+    return all(given is None or given is False or isinstance(given, str) for given in options)
 
 
 def draw(names: Sequence[str], always: Sequence[str], n: int, random_state: int | None) -> list[Subspace]:

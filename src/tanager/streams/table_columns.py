@@ -12,7 +12,7 @@ import numpy as np
 
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.frames import is_arrow, is_pandas
-from tanager.encoding.tables import CODE_TYPES, read_table
+from tanager.encoding.tables import CODE_TYPES, code_table, read_table
 from tanager.errors import SchemaMismatch
 
 
@@ -44,13 +44,18 @@ def with_columns(X: Any, further: Mapping[str, np.ndarray], known: Sequence[str]
     return table
 
 
-def only_columns(X: Any, names: Sequence[str], known: Sequence[str] | None) -> Any:
-    """The table with these columns alone; ``known``: what a model calls all of them, in order."""
+def only_columns(X: Any, names: Sequence[str], known: Sequence[str] | None, *, codes: bool = False) -> Any:
+    """The table with these columns alone; ``known``: what a model calls all of them, in order.
+
+    Columns of an array of codes become text, unless ``codes`` says that they stay what they are.
+    """
     if rows_of_dicts(X):
         # A table needs a column: a row that has none of these has a gap in the first.
         return [{name: row[name] for name in names if name in row} or {names[0]: None} for row in X]
     if isinstance(X, np.ndarray) and X.ndim == 2 and known is not None and len(known) == X.shape[1]:
         places = {name: i for i, name in enumerate(known)}
+        if codes and X.dtype in CODE_TYPES:
+            return code_table(X[:, [places[name] for name in names]], names)
         return {name: _cells(X[:, places[name]]) for name in names}
     X = _named(X, known)
     there = X if isinstance(X, Mapping) else names_of(X)

@@ -17,24 +17,57 @@ class WeightHistory:
 
     def __init__(self, n_members: int) -> None:
         self.every = 1
-        self.rows = np.zeros(0, dtype=np.int64)
-        self.weights = np.zeros((0, n_members))
+        self._take(np.zeros(0, dtype=np.int64), np.zeros((0, n_members)))
+
+    def _take(self, rows: np.ndarray, weights: np.ndarray) -> None:
+        """Go on with these points, in arrays with room for one more: single rows come one by one."""
+        self._n = len(rows)
+        self._rows = np.concatenate([rows, np.zeros(MOST + 1 - self._n, dtype=np.int64)])
+        self._weights = np.concatenate([weights, np.zeros((MOST + 1 - self._n, weights.shape[1]))])
+
+    def __getstate__(self) -> tuple[int, np.ndarray, np.ndarray]:
+        return self.every, self.rows, self.weights
+
+    def __setstate__(self, state: tuple[int, np.ndarray, np.ndarray]) -> None:
+        self.every = state[0]
+        self._take(*state[1:])
+
+    @property
+    def rows(self) -> np.ndarray:
+        """How many rows were seen at each point."""
+        return self._rows[: self._n]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights then, (points, members)."""
+        return self._weights[: self._n]
 
     def add(self, n_before: int, path: np.ndarray) -> None:
         """Take in the weights after each of some rows, of which so many came before."""
         first = -(n_before + 1) % self.every
         if first >= len(path):
             return
-        self.rows = np.concatenate([self.rows, np.arange(n_before + 1 + first, n_before + 1 + len(path), self.every)])
-        self.weights = np.concatenate([self.weights, path[first :: self.every]])
-        while len(self.rows) > MOST:
+        if len(path) == 1:
+            self._rows[self._n], self._weights[self._n] = n_before + 1, path[0]
+            self._n += 1
+            if self._n > MOST:
+                self._take(*self._thinned(self._rows, self._weights))
+            return
+        new = np.arange(n_before + 1 + first, n_before + 1 + len(path), self.every)
+        rows, weights = np.concatenate([self.rows, new]), np.concatenate([self.weights, path[first :: self.every]])
+        self._take(*self._thinned(rows, weights))
+
+    def _thinned(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Every other point, as long as there are too many."""
+        while len(rows) > MOST:
             self.every *= 2
-            left = self.rows % self.every == 0
-            self.rows, self.weights = self.rows[left], self.weights[left]
+            left = rows % self.every == 0
+            rows, weights = rows[left], weights[left]
+        return rows, weights
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """All points."""
-        return {"history-rows": self.rows.astype(float), "history-weights": self.weights}
+        return {"history-rows": self.rows.astype(float), "history-weights": self.weights.copy()}
 
     def take_arrays(self, every: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Take back what ``to_arrays`` gave."""
@@ -44,5 +77,4 @@ class WeightHistory:
         if n > MOST:
             raise ModelFileError(f"the history of its weights has {n:,} points, expected {MOST} at most")
         self.every = every
-        self.rows = np.array(own["history-rows"]).astype(np.int64)
-        self.weights = np.array(own["history-weights"], dtype=float)
+        self._take(np.array(own["history-rows"]).astype(np.int64), np.array(own["history-weights"], dtype=float))
