@@ -67,8 +67,8 @@ class Classifier(TakesTurns, Estimator):
         add_classes can_leave_out check_fitted check_labels check_learned check_options
         check_row_times check_started check_teachable choose class_codes class_name classes_with code_of columns_fixed
         count_warm_up encoder_options fit_columns fit_schema fit_table from_state has_chosen has_learned keeps_choice
-        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to read_again_by start
-        started stream_proba take_over to_state validate_table
+        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to options_hold read_again_by
+        start started stream_proba take_over to_state validate_table
     """)
 
     _answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model
@@ -126,11 +126,16 @@ class Classifier(TakesTurns, Estimator):
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise OptionError(f"schema={self.schema!r} is a {type(self.schema).__name__}; give a Schema, or None.")
 
+    def options_hold(self) -> None:
+        """The next ``start`` need not check the options: they are those of another model, which has."""
+        self._options_hold = True
+
     # --- the life of a model: nothing learned, warming up, columns fixed ----------------------------------------
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        self.check_options()
+        if not self.__dict__.pop("_options_hold", False):
+            self.check_options()
         for name in ("n_features_in_", "feature_names_in_", "encoder_", "read_up_to_"):
             self.__dict__.pop(name, None)
         self.classes_ = np.array([], dtype=object)
@@ -593,12 +598,16 @@ class Classifier(TakesTurns, Estimator):
             self._count(warm.batch.part(warm.counted, warm.n_rows))
         warm.counted = warm.n_rows
 
-    def _provisional(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> tuple[np.ndarray, int] | None:
-        """Codes and class of a row that provisional columns can learn at once: they stay, and nothing in it is new."""
+    def _takes_provisional(self, weight: float, time: Any) -> bool:
+        """Whether there is a warm-up whose rows are counted and whose cut points outlive one more row."""
         warm = self._warm_up
         if warm is None or weight != 1.0 or time is not None or warm.times is not None:
-            return None
-        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
+            return False
+        return warm.counted == warm.n_rows and warm.n_rows + 1 < min(2 * warm.stage, self.warm_up)
+
+    def _provisional(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> tuple[np.ndarray, int] | None:
+        """Codes and class of a row that provisional columns can learn at once: they stay, and nothing in it is new."""
+        if not self._takes_provisional(weight, time):
             return None
         if not self.knows_columns or not self.encoder_.schema.known_names.issuperset(row):
             return None

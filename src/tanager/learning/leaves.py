@@ -49,16 +49,21 @@ class LeafMaker:
         """Leaves to come have these columns and classes."""
         self.schema, self.classes = schema, classes
         self.shape = self.model.counts_shape(schema)
+        self._blank: JointCounts | None = None  # whose layout all leaves have
 
     def __call__(self, block: Block) -> CountsClassifier:
         """A leaf that has learned these rows."""
-        counts = JointCounts(self.schema, self.classes, spare=self.spare, **self.shape)
-        counts.update(block.codes, block.labels, block.weights)
+        if self._blank is None:
+            self._blank = JointCounts(self.schema, self.classes, spare=self.spare, **self.shape)
+        counts = self._blank.blank()
+        if len(block):
+            counts.update(block.codes, block.labels, block.weights)
         return self.over(counts, KeptRows.of(block) if self.model.looks_at_rows else None)
 
     def over(self, counts: JointCounts, rows: KeptRows | None) -> CountsClassifier:
         """A leaf over counts that are there already."""
         leaf: CountsClassifier = copy(self.model)
+        leaf.options_hold()  # the tree has checked them, and there may be hundreds of leaves
         return leaf.attach(counts, self.encoder, rows)
 
     def check_budget(self, n_leaves: int, max_memory: Any, name: str) -> None:

@@ -241,6 +241,11 @@ def provisional_row(
     return model._provisional(row, y, weight, time)
 
 
+def takes_provisional_row(model: Classifier, weight: float, time: Any) -> bool:
+    """Whether provisional columns outlive one more row, so that it can be learned at once."""
+    return model._takes_provisional(weight, time)
+
+
 def keep_at_doubling(model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
     """Keep a row of a warm-up in which nothing is new, to be counted later; whether that was so."""
     return model._keep_at_doubling(row, y, weight, time)

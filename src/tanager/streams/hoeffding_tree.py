@@ -41,8 +41,8 @@ from tanager.learning.stream import (
     keep_at_doubling,
     keep_for_warm_up,
     keep_provisional_row,
-    provisional_row,
     rows_of_stage,
+    takes_provisional_row,
 )
 from tanager.learning.tree_node import TreeNode
 from tanager.listed import names_in
@@ -230,9 +230,7 @@ class HoeffdingTree(Classifier):
                 own = None if weights is None else weights[end : end + 1]
                 parts.append(self._learn_new(table.part(end, end + 1), labels[end : end + 1], own, answers=answers))
                 end += 1
-                if cut := self.encoder_.take_cuts():
-                    learned = self._class_weight.sum() + (end if weights is None else weights[:end].sum())
-                    self.events_ += first_cuts(self.encoder_.schema, cut, np.array([learned]))
+                self._note_cuts(end if weights is None else weights[:end].sum())
             done = end
         self._class_weight += np.bincount(labels, weights, minlength=len(self.classes_))
         return np.concatenate(parts)
@@ -251,8 +249,14 @@ class HoeffdingTree(Classifier):
             answer = self._followed().score(self.encoder_.encode(row, unseen), fresh=False)
         self.encoder_.keep_values(self._tree.split_columns())  # whose values have branches
         codes = self.encoder_.update(row, None, type(self).__name__)
-        self._followed().learn(codes, labels, weights)
+        self._followed().learn_row(codes[0], labels.item(), 1.0 if weights is None else weights.item())
         return answer
+
+    def _note_cuts(self, weight: float) -> None:
+        """Write down which columns the last row has cut; rows of this weight were learned beside those of the classes."""
+        if cut := self.encoder_.take_cuts():
+            learned = np.array([self._class_weight.sum() + weight])
+            self.events_ += first_cuts(self.encoder_.schema, cut, learned)
 
     def _codes(self, X: Any) -> np.ndarray:
         """Codes of rows to answer."""
@@ -276,27 +280,45 @@ class HoeffdingTree(Classifier):
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         row = check_row(row, "learn_one")
-        found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
-        if found is None:
-            found = provisional_row(self, row, y, sample_weight, time)
-            if found is None and keep_at_doubling(self, row, y, sample_weight, time):
-                return self
-            if found is None:
-                return super().learn_one(row, y, sample_weight, time)
-        codes, label = found
+        label = self._plain_label(row, y, sample_weight, time)
+        codes = None if label is None else self._codes_to_learn(row)
+        if label is None or codes is None:
+            if not keep_at_doubling(self, row, y, sample_weight, time):
+                super().learn_one(row, y, sample_weight, time)
+            return self
         self._followed().learn_row(codes, label, sample_weight)
         self._class_weight[label] += sample_weight
+        if self.encoder_.has_cut:
+            self._note_cuts(0.0)
         if self._warm_up is not None:
             keep_provisional_row(self, row, label)
         return self
 
-    def _known_row(self, row: Mapping[str, Any], y: Any, weight: float) -> tuple[np.ndarray, int] | None:
-        """Codes and class of a row in which nothing is new, and which counts."""
-        label = self.code_of(y)
-        if label is None or not is_weight(weight) or weight == 0 or self.encoder_.new_names(row):
-            return None
+    def _codes_to_learn(self, row: Mapping[str, Any]) -> np.ndarray | None:
+        """The codes of a row, whose new values are taken in; None where a cell does not fit its column so far."""
         codes = self.encoder_.quick_row(row)
-        return None if codes is None else (codes, label)
+        if codes is None:
+            self.encoder_.keep_values(self._tree.split_columns())  # whose values have branches
+            try:
+                codes = self.encoder_.update_row(row)
+            except DataError:  # columns of a warm-up may be of another kind when they are looked at again
+                return None
+        return codes
+
+    def _plain_label(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> int | None:
+        """The class of a row that counts, is learned at once and brings neither a class nor a column; None elsewhere.
+
+        Such a row leaves cut points as they are, those of a warm-up among them, which keeps the row for later ones.
+        """
+        warm = self._warm_up
+        if warm is None:
+            if not is_weight(weight) or weight == 0:
+                return None
+        elif not takes_provisional_row(self, weight, time):
+            return None
+        if not self.knows_columns or self.encoder_.new_names(row):
+            return None
+        return self.code_of(y)
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
