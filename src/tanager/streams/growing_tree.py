@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Leaf:
     to these four numbers (``tally``).
     """
 
-    __slots__ = ("bound", "model", "plan", "tally")
+    __slots__ = ("bound", "counts", "model", "plan", "tally")
 
     def __init__(
         self,
@@ -45,12 +46,14 @@ class Leaf:
     ) -> None:
         self.model = model
         self.tally = np.array([learned, waiting, *right])
-        self.plan: _kernels.ScoringPlan | None = None  # that answers single rows, where ``bound`` is that of the tree
+        # Where ``bound`` is that of the tree: what answers single rows, and where they are counted.
+        self.plan: _kernels.ScoringPlan | None = None
+        self.counts: JointCounts | None = None
         self.bound: object = None
 
     def __getstate__(self) -> Any:
         """Without the kernels, which are bound again."""
-        return None, {"model": self.model, "tally": self.tally, "plan": None, "bound": None}
+        return None, {"model": self.model, "tally": self.tally, "plan": None, "counts": None, "bound": None}
 
     @property
     def learned(self) -> float:
@@ -202,12 +205,17 @@ class GrowingTree:
         """Whether a leaf answers with the shares of its classes."""
         return self.answers == "majority" or (self.answers == "adaptive" and leaf.tally.item(3) > leaf.tally.item(2))
 
+    @cached_property
+    def _judges(self) -> bool:
+        """Whether leaves keep count of who would have been right."""
+        return self.answers != "classifier"
+
     # --- one row ------------------------------------------------------------------------------------------------
 
     def leaf_of(self, codes: np.ndarray) -> Leaf:
         """The leaf that one row reaches."""
         node = self.root
-        while isinstance(node, Split):
+        while type(node) is not Leaf:
             cell, children = codes.item(node.column), node.children
             node = children[cell if cell < len(children) else node.heaviest]
         return node
@@ -224,19 +232,21 @@ class GrowingTree:
     def _bind(self, leaf: Leaf) -> _kernels.ScoringPlan | None:
         """What answers in a leaf whose classifier has but counts and one structure, with all values and classes."""
         view = plain_view(self.model_of(leaf))
-        leaf.plan, leaf.bound = None if view is None or view.counts.sparse else view.plan, self.bound
+        leaf.bound, leaf.plan, leaf.counts = self.bound, None, None
+        if view is not None and not view.counts.sparse:
+            leaf.plan, leaf.counts = view.plan, view.counts
         return leaf.plan
 
     def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
         """``learn`` of one row of known values, by the shortest way."""
         leaf = self.leaf_of(codes)
         plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
-        if plan is None or not plan.learn_judged(codes, label, weight, leaf.tally, self.answers != "classifier"):
+        counts = leaf.counts
+        if plan is None or counts is None or not plan.learn_judged(codes, label, weight, leaf.tally, self._judges):
             weights = None if weight == 1.0 else np.array([float(weight)])
             self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights)
             return
-        assert leaf.model is not None
-        leaf.model.memory.counts.version += 1
+        counts.version += 1
         if leaf.tally.item(1) >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
             split = self._look(leaf)
             if split is not None:

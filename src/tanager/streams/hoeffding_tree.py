@@ -323,7 +323,9 @@ class HoeffdingTree(Classifier):
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         row = check_row(row, "predict_proba_one")
-        if not self.has_learned:
+        warm = self._warm_up
+        behind = not self.knows_columns or (warm is not None and warm.counted < warm.n_rows)
+        if behind and not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)
         return dict(zip(self.class_codes, self._followed().answer_row(codes), strict=True))
