@@ -38,6 +38,8 @@ def check_leaf(leaf: Any) -> None:
 class LeafMaker:
     """Makes leaves: classifiers with one encoder in common, each over counts of its own rows."""
 
+    _blank: JointCounts | None
+
     def __init__(
         self, leaf: CountsClassifier, encoder: Encoder, schema: Schema, classes: np.ndarray, unseen: str
     ) -> None:
@@ -49,16 +51,25 @@ class LeafMaker:
         """Leaves to come have these columns and classes."""
         self.schema, self.classes = schema, classes
         self.shape = self.model.counts_shape(schema)
-        self._blank: JointCounts | None = None  # whose layout all leaves have
+        self._made, self._blank = False, None  # whether there is such a leaf, and what the next ones are copied from
 
     def __call__(self, block: Block) -> CountsClassifier:
         """A leaf that has learned these rows."""
-        if self._blank is None:
-            self._blank = JointCounts(self.schema, self.classes, spare=self.spare, **self.shape)
-        counts = self._blank.blank()
+        counts = self._empty()
         if len(block):
             counts.update(block.codes, block.labels, block.weights)
         return self.over(counts, KeptRows.of(block) if self.model.looks_at_rows else None)
+
+    def _empty(self) -> JointCounts:
+        """Counts without rows. To copy a layout takes a fraction of what it takes to work it out."""
+        if self._blank is not None:
+            return self._blank.blank()
+        counts = JointCounts(self.schema, self.classes, spare=self.spare, **self.shape)
+        if self._made:
+            self._blank = counts
+            return counts.blank()
+        self._made = True
+        return counts
 
     def over(self, counts: JointCounts, rows: KeptRows | None) -> CountsClassifier:
         """A leaf over counts that are there already."""

@@ -20,7 +20,7 @@ from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import ModelFileError
+from tanager.errors import DataError, ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.stream import answer_and_learn_encoded, answer_row, plain_view
@@ -224,7 +224,8 @@ class GrowingTree:
         """``score`` of one row, as a stream answers."""
         leaf = self.leaf_of(codes)
         plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
-        if self.by_majority(leaf):
+        answers, tally = self.answers, leaf.tally
+        if answers == "majority" or (answers == "adaptive" and tally.item(3) > tally.item(2)):  # as by_majority
             shares: list[float] = _shares(self.model_of(leaf).memory.counts.class_counts).tolist()
             return shares
         return answer_row(self.model_of(leaf), codes) if plan is None else plan.one(codes)
@@ -244,7 +245,7 @@ class GrowingTree:
         counts = leaf.counts
         if plan is None or counts is None or not plan.learn_judged(codes, label, weight, leaf.tally, self._judges):
             weights = None if weight == 1.0 else np.array([float(weight)])
-            self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights)
+            self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights, answers=False)
             return
         counts.version += 1
         if leaf.tally.item(1) >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
@@ -254,10 +255,15 @@ class GrowingTree:
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    def learn(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Answer every row from the rows before it, then learn it; the numbers are those of single rows in turn."""
+    def learn(
+        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, *, answers: bool = True
+    ) -> np.ndarray | None:
+        """Answer every row from the rows before it, then learn it; the numbers are those of single rows in turn.
+
+        Without ``answers`` nobody wants to see them, which takes less time.
+        """
         block = Block(codes, labels, weights)
-        out = np.empty((len(block), len(self.maker.classes)))
+        out = np.empty((len(block), len(self.maker.classes))) if answers else None
         groups: list[_Group] = []
         self._send(groups, block, np.arange(len(block)), self.root)
         while groups:
@@ -291,18 +297,34 @@ class GrowingTree:
                 group.look = float(rest[enough[0]])
         heapq.heappush(groups, group)
 
-    def _run(self, group: _Group, block: Block, out: np.ndarray, end: int) -> None:
+    def _run(self, group: _Group, block: Block, out: np.ndarray | None, end: int) -> None:
         """Let a leaf answer and learn its rows up to `end`."""
         rows, leaf = group.rows[group.done : end], group.leaf
         group.done = end
         if not len(rows):
             return
-        model, part = self.model_of(leaf), block.part(rows)
+        part = block if len(rows) == len(block) else block.part(rows)
+        if out is None and self._learn_unasked(leaf, part):
+            return
+        model = self.model_of(leaf)
         before = model.counts_.class_counts
         proba = answer_and_learn_encoded(model, part)
         weights = np.ones(len(rows)) if part.weights is None else part.weights
         leaf.tally[:2] = _sums(leaf.learned, weights)[-1], _sums(leaf.waiting, weights)[-1]
-        out[rows] = proba if self.answers == "classifier" else self._chosen(leaf, before, part, weights, proba)
+        chosen = proba if self.answers == "classifier" else self._chosen(leaf, before, part, weights, proba)
+        if out is not None:
+            out[rows] = chosen
+
+    def _learn_unasked(self, leaf: Leaf, part: Block) -> bool:
+        """Let a leaf learn rows whose answers nobody wants in one call of the kernels; whether it was for them."""
+        plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
+        if plan is None or leaf.counts is None:
+            return False
+        done = plan.learn_rows_judged(part.codes, part.labels, part.weights, leaf.tally, self._judges)
+        if done < len(part):
+            raise DataError(f"row {done} has a value or class that its leaf does not know.")
+        leaf.counts.version += done
+        return True
 
     def _chosen(
         self, leaf: Leaf, before: np.ndarray, part: Block, weights: np.ndarray, proba: np.ndarray
