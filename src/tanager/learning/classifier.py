@@ -482,6 +482,10 @@ class Classifier(TakesTurns, Estimator):
     def code_of(self, label: Label) -> int | None:
         """The code of a label; None where it is none of the classes."""
         try:
+            cached = self.__dict__.get("_codes_of_classes")  # single rows come through here: as class_codes, no call
+            if cached is not None and cached[0] is self.classes_:
+                code: int | None = cached[1].get(label)
+                return code
             return self.class_codes.get(label)
         except TypeError:  # a list, or something else that cannot be a class
             return None
@@ -540,7 +544,7 @@ class Classifier(TakesTurns, Estimator):
             return warm.n_rows
         most = min(warm.n_rows, self.warm_up)
         stages = (1 << k for k in range(before.bit_length(), most.bit_length()))
-        early = next((n for n in stages if n < self.warm_up and self._nothing_to_cut(warm.batch.part(0, n))), None)
+        early = next((n for n in stages if n < self.warm_up and self._nothing_to_cut(warm.first(n))), None)
         return self.warm_up if early is None and warm.n_rows >= self.warm_up else early
 
     def _nothing_to_cut(self, batch: Batch) -> bool:

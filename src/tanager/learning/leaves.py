@@ -44,8 +44,15 @@ class LeafMaker:
         self, leaf: CountsClassifier, encoder: Encoder, schema: Schema, classes: np.ndarray, unseen: str
     ) -> None:
         self.model: CountsClassifier = clone(leaf).set_params(**_OF_THE_TREE, unseen=unseen)
-        self.encoder, self.spare = encoder, int(unseen == "smooth")
+        self.encoder, self.unseen, self.spare = encoder, unseen, int(unseen == "smooth")
         self.follow(schema, classes)
+
+    def again(self, encoder: Encoder, schema: Schema, classes: np.ndarray) -> LeafMaker:
+        """One for other columns, whose leaves have the same options."""
+        other = copy(self)
+        other.encoder = encoder
+        other.follow(schema, classes)
+        return other
 
     def follow(self, schema: Schema, classes: np.ndarray) -> None:
         """Leaves to come have these columns and classes."""

@@ -169,7 +169,12 @@ class HoeffdingTree(Classifier):
         return True
 
     def _start_model(self) -> None:
-        maker = LeafMaker(self._leaf(), self.encoder_, self.encoder_.schema, self.classes_, self.unseen)
+        before: GrowingTree | None = self.__dict__.get("_tree")
+        columns = self.encoder_, self.encoder_.schema, self.classes_
+        if before is not None and self.leaf is None and before.maker.unseen == self.unseen:
+            maker = before.maker.again(*columns)
+        else:
+            maker = LeafMaker(self._leaf(), *columns, self.unseen)
         rule = SplitRule(float(self.grace), float(self.delta), float(self.tie), int(self.max_leaves))
         self._tree = GrowingTree(maker, rule, self.leaf_answers)
         self._class_weight = np.zeros(len(self.classes_))
@@ -289,7 +294,7 @@ class HoeffdingTree(Classifier):
         if type(row) is not dict:
             row = check_row(row, "learn_one")
         label = self._plain_label(row, y, sample_weight, time)
-        codes = None if label is None else self.encoder_.quick_row(row)
+        known = codes = None if label is None else self.encoder_.quick_row(row)
         if label is not None and codes is None:
             codes = self._with_new_values(row)
         if label is None or codes is None:
@@ -298,7 +303,7 @@ class HoeffdingTree(Classifier):
             return self
         self._followed().learn_row(codes, label, sample_weight)
         self._class_weight[label] += sample_weight
-        if self.encoder_.has_cut:
+        if known is None:
             self._note_cuts(0.0)
         if self._warm_up is not None:
             keep_provisional_row(self, row, label)
@@ -322,7 +327,7 @@ class HoeffdingTree(Classifier):
                 return None
         elif not is_weight(weight) or weight == 0:
             return None
-        if "encoder_" not in self.__dict__ or not self.encoder_.schema.known_names.issuperset(row):
+        if "encoder_" not in self.__dict__ or self.encoder_.new_names(row):
             return None
         return self.code_of(y)
 
