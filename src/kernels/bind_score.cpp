@@ -178,23 +178,17 @@ nb::list one_changed(PyPlan &self, const AnyArray &codes, const std::vector<PyPl
     for (const double x : joint) answer.append(x / sum);
     return answer;
 }
-// Learns one row; where its values or class are not known, nothing changes, and the answer is false. Before that the
-// weights of `tally` grow: of rows learned, and since the last look, and (with `judge`) of those that the plan, and the
+// Learns row `r`; where its values or class are not known, nothing changes, and the answer is false. Before that the
+// weights of `sums` grow: of rows learned, and since the last look, and (with `judge`) of those that the plan, and the
 // majority of the rows so far, answer rightly. For counts that do not fade.
-bool learn_judged(PyPlan &self, const AnyArray &codes, int label, double weight, const Tally &tally, bool judge) {
-    self.check_ready();
+bool judge_and_learn(PyPlan &self, const Codes &codes, std::int64_t r, int label, double weight, double *sums,
+                     bool judge) {
     PyStore &kept = *self.store;
     const Store &store = self.plan.store;
-    expect(tally.shape(0) == 4, "there are four weights to add to");
-    expect(store.classes != nullptr, "rows are learned where classes are counted");
-    const Codes row = as_row(codes, store.n);
-    if (label < 0 || label >= store.k || !kept.values.read(row, 0, kept.slot.data())) return false;
-    double *sums = tally.data();
+    if (label < 0 || label >= store.k || !kept.values.read(codes, r, kept.slot.data())) return false;
     if (judge) {
-        if (!self.single) self.single = std::make_unique<Scratch>(self.plan);
         self.plan.refresh_missing();
-        self.plan.slots.read(row, 0, self.single->slot.data());
-        self.proba.resize(std::size_t(store.k));
+        self.plan.slots.read(codes, r, self.single->slot.data());
         self.plan.score(self.single->slot.data(), -1, 0, false, self.proba.data(), *self.single);
         const double *counts = store.classes, *proba = self.proba.data();
         const double rows = std::accumulate(counts, counts + store.k, 0.0) + store.k;
@@ -206,6 +200,28 @@ bool learn_judged(PyPlan &self, const AnyArray &codes, int label, double weight,
     sums[0] += weight;
     sums[1] += weight;
     return true;
+}
+double *as_tally(PyPlan &self, const Tally &tally) {
+    self.check_ready();
+    expect(tally.shape(0) == 4, "there are four weights to add to");
+    expect(self.plan.store.classes != nullptr, "rows are learned where classes are counted");
+    if (!self.single) self.single = std::make_unique<Scratch>(self.plan);
+    self.proba.resize(std::size_t(self.plan.store.k));
+    return tally.data();
+}
+bool learn_judged(PyPlan &self, const AnyArray &codes, int label, double weight, const Tally &tally, bool judge) {
+    double *sums = as_tally(self, tally);
+    return judge_and_learn(self, as_row(codes, self.plan.store.n), 0, label, weight, sums, judge);
+}
+// The same for rows, one after the other, up to one that is not learned; how many were.
+std::int64_t learn_rows_judged(PyPlan &self, const AnyArray &codes, const AnyArray &labels,
+                               const std::optional<WeightArray> &weights, const Tally &tally, bool judge) {
+    double *sums = as_tally(self, tally);
+    const Batch rows = as_batch(codes, labels, weights, self.plan.store.n);
+    std::int64_t r = 0;
+    while (r < rows.n_rows() && judge_and_learn(self, rows.codes, r, rows.labels.at(r), rows.weights[r], sums, judge))
+        ++r;
+    return r;
 }
 void parts(PyPlan &self, const AnyArray &codes_, const Doubles &out) {
     self.check_ready();
@@ -277,6 +293,8 @@ void bind_score(nb::module_ &m) {
         .def("one", &one, nb::arg("codes"), nb::arg("log_joint") = false)
         .def("one_changed", &one_changed, nb::arg("codes"), nb::arg("plus"), nb::arg("minus"))
         .def("learn_judged", &learn_judged, nb::arg("codes"), nb::arg("label"), nb::arg("weight"),
+             nb::arg("tally").noconvert(), nb::arg("judge") = true)
+        .def("learn_rows_judged", &learn_rows_judged, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
              nb::arg("tally").noconvert(), nb::arg("judge") = true)
         .def("rescale", &rescale, nb::arg("unit"))
         .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })

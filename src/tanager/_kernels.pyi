@@ -404,6 +404,10 @@ class ScoringPlan:
         Four weights of tally grow: of rows learned, and since the last look, and (with judge) of those that the plan,
         and the majority of the rows so far, answer rightly. For counts that do not fade.
         """
+    def learn_rows_judged(
+        self, codes: _Codes, labels: _Codes, weights: _Floats | None, tally: _Floats, judge: bool = True
+    ) -> int:
+        """The same for rows, one after the other, up to one that is not learned; how many were."""
     def parts(self, codes: _Codes, out: _Floats) -> None:
         """For every row P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
     def term(

@@ -24,6 +24,8 @@ from tanager.learning.tree_node import TreeNode
 from tanager.scoring.decision import TIE, decide
 from tanager.scoring.view import View
 
+HAIR = 1e-9  # of the weight of rows that rounding may add or take
+
 
 @dataclass(frozen=True)
 class AnswerTree:
@@ -48,6 +50,12 @@ class AnswerTree:
         for c, child in zip(self.classes, self.children, strict=True):
             yield c, at, child
             at += child.size
+
+    def nodes(self, at: int = 0) -> Iterator[tuple[int, AnswerTree]]:
+        """Every node with its number, each before its children."""
+        yield at, self
+        for _, place, child in self.below(at):
+            yield from child.nodes(place)
 
     def to_plain(self) -> dict[str, Any]:
         """Plain data for a model file."""
@@ -78,6 +86,7 @@ class AnswerScorer(PartScorer):
     ) -> None:
         super().__init__(view, memory, maker)
         self.tree = tree
+        self._next = [{c: place for c, place, _ in node.below(at)} for at, node in tree.nodes()]
         self.models: dict[int, CountsClassifier] = {}
         rows = memory.rows
         assert rows is not None
@@ -120,21 +129,19 @@ class AnswerScorer(PartScorer):
 
         Every classifier on the way learns the row first, where that is asked for; the last one is not asked then.
         """
-        at, node, answers = 0, self.tree, list[int]()
+        at, answers = 0, list[int]()
         while True:
-            model = self.models[at]
+            model, after = self.models[at], self._next[at]
             row = self.row_plan(model)
             if learn is not None:
                 row.learn(codes, *learn)
-                if not node.children:
+                if not after:
                     return answers, []
             proba = row.answer(codes)
-            answer = _answer_of(model, proba) if node.children else -1
-            after = next(((place, child) for c, place, child in node.below(at) if c == answer), None)
-            if after is None:
+            if not after or (answer := _answer_of(model, proba)) not in after:
                 return answers, proba
             answers.append(answer)
-            at, node = after
+            at = after[answer]
 
     def _route(self, rows: Query | Block) -> Iterable[Portion]:
         everything = np.arange(len(rows))
@@ -162,8 +169,8 @@ class AnswerScorer(PartScorer):
 
 def _answer_of(model: CountsClassifier, proba: list[float]) -> int:
     """The class that a classifier answers with that gives these probabilities to a row."""
-    least = max(proba) - TIE
-    tied = [c for c, p in enumerate(proba) if p >= least]
+    most = max(proba)
+    tied = [c for c, p in enumerate(proba) if p >= most - TIE]
     if len(tied) == 1:
         return tied[0]
     weights = model.class_count_.tolist()
@@ -236,18 +243,26 @@ class RecursiveBayes(TreeClassifier):
 
     def grow(self, maker: LeafMaker, counts: JointCounts, rows: KeptRows) -> AnswerTree:
         """Ask answers again as long as fewer rows that are left out go wrong."""
-        return self._grown(maker, rows.block, maker(rows.block))
+        if rows.weight < self.min_rows - HAIR:  # as at every look at the first rows of a stream
+            return AnswerTree()
+        block = rows.block
+        # Rows that count once each add up to the same numbers in any order, so that they need not be counted again.
+        counted = block.weights is None and counts.scale == 1.0
+        return self._grown(maker, block, maker.over(counts, rows) if counted else maker(block))
 
     def _grown(self, maker: LeafMaker, block: Block, model: CountsClassifier) -> AnswerTree:
-        answers, wrong = answers_of(model, block.query), _wrong(model, block)
-        found: dict[int, AnswerTree] = {}
+        answers, found = answers_of(model, block.query), dict[int, AnswerTree]()
+        weights = np.ones(len(block)) if block.weights is None else block.weights
+        if (answers == answers[0]).all():
+            return AnswerTree()
+        wrong: np.ndarray | None = None
         for c in np.unique(answers).tolist():
             own = answers == c
-            part = block.part(own)
-            weights = np.ones(len(part)) if part.weights is None else part.weights
-            wholly_right = not (part.labels[weights > 0] != c).any()
-            if own.all() or wholly_right or weights.sum() < self.min_rows:
+            if weights[own].sum() < self.min_rows or not (block.labels[own & (weights > 0)] != c).any():
                 continue
+            if wrong is None:
+                wrong = _wrong(model, block)
+            part = block.part(own)
             child = maker(part)
             before, after = float(wrong[own].sum()), float(_wrong(child, part).sum())
             if after < before - 1e-9 and before - after >= self.min_gain * before - 1e-12:

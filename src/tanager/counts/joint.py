@@ -114,7 +114,7 @@ class JointCounts(Listed):
     """
 
     unlisted = names_in("""
-        forget_row forget_rows from_header learn_row learn_rows make_sure_of_room may_take_families narrowed
+        blank forget_row forget_rows from_header learn_row learn_rows make_sure_of_room may_take_families narrowed
         note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require reserve singles store take_away
         take_scale to_header with_families_of with_modes
     """)
@@ -147,6 +147,13 @@ class JointCounts(Listed):
         self._allocate(schema.n_values + spare)
 
     # --- layout -------------------------------------------------------------------------------------------------
+
+    def blank(self) -> JointCounts:
+        """Counts of the same columns, classes and layout in which nothing is counted yet."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, scale=1.0, halvings=0, version=0)
+        other._take(_zeros(other._shapes()))
+        return other
 
     @property
     def n_features(self) -> int:

@@ -188,7 +188,8 @@ class Encoder(TableTransformer):
     @property
     def schema(self) -> Schema:
         """What is known about the columns: given as an option, or learned."""
-        self._check_schema()
+        if not self._codecs:  # asked here as well: single rows come through here
+            self._check_schema()
         return self._schema
 
     @schema.setter

@@ -390,7 +390,9 @@ def row_plan(model: CountsClassifier) -> _kernels.ScoringPlan | None:
     (plan, options, until), view, counts = current.row_plan, current.view, memory.counts
     if view.counts is not counts or counts.store is not view.layout:
         return None
-    if options != _options(model) or (counts.version != view.form_version and memory.n_learned > until):
+    if options != _options(model):
+        return None
+    if until != math.inf and counts.version != view.form_version and memory.n_learned > until:
         return None
     return plan if view.unit == counts.scale else view.plan
 

@@ -70,7 +70,7 @@ def fixed_by(model: Classifier, warm: WarmUp, before: int) -> int | None:
         return warm.n_rows
     most = min(warm.n_rows, model.warm_up)
     stages = (1 << k for k in range(before.bit_length(), most.bit_length()))
-    early = next((n for n in stages if n < model.warm_up and model._nothing_to_cut(warm.batch.part(0, n))), None)
+    early = next((n for n in stages if n < model.warm_up and model._nothing_to_cut(warm.first(n))), None)
     return model.warm_up if early is None and warm.n_rows >= model.warm_up else early
 
 
@@ -126,14 +126,19 @@ def count_warm_up(model: Classifier) -> None:
     warm.counted = warm.n_rows
 
 
+def takes_provisional_row(model: Classifier, weight: float, time: Any) -> bool:
+    """Whether there is a warm-up whose rows are counted and whose cut points outlive one more row."""
+    warm = model._warm_up
+    if warm is None or weight != 1.0 or time is not None or warm.times is not None:
+        return False
+    return warm.counted == warm.n_rows and warm.n_rows + 1 < min(2 * warm.stage, model.warm_up)
+
+
 def provisional_row(
     model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any
 ) -> tuple[np.ndarray, int] | None:
     """Codes and class of a row that provisional columns can learn at once: they stay, and nothing in it is new."""
-    warm = model._warm_up
-    if warm is None or weight != 1.0 or time is not None or warm.times is not None:
-        return None
-    if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, model.warm_up):
+    if not takes_provisional_row(model, weight, time):
         return None
     if not model.knows_columns or not model.encoder_.schema.known_names.issuperset(row):
         return None

@@ -38,27 +38,50 @@ def check_leaf(leaf: Any) -> None:
 class LeafMaker:
     """Makes leaves: classifiers with one encoder in common, each over counts of its own rows."""
 
+    _blank: JointCounts | None
+
     def __init__(
         self, leaf: CountsClassifier, encoder: Encoder, schema: Schema, classes: np.ndarray, unseen: str
     ) -> None:
         self.model: CountsClassifier = clone(leaf).set_params(**_OF_THE_TREE, unseen=unseen)
-        self.encoder, self.spare = encoder, int(unseen == "smooth")
+        self.encoder, self.unseen, self.spare = encoder, unseen, int(unseen == "smooth")
         self.follow(schema, classes)
+
+    def again(self, encoder: Encoder, schema: Schema, classes: np.ndarray) -> LeafMaker:
+        """One for other columns, whose leaves have the same options."""
+        other = copy(self)
+        other.encoder = encoder
+        other.follow(schema, classes)
+        return other
 
     def follow(self, schema: Schema, classes: np.ndarray) -> None:
         """Leaves to come have these columns and classes."""
         self.schema, self.classes = schema, classes
         self.shape = self.model.counts_shape(schema)
+        self._made, self._blank = False, None  # whether there is such a leaf, and what the next ones are copied from
 
     def __call__(self, block: Block) -> CountsClassifier:
         """A leaf that has learned these rows."""
-        counts = JointCounts(self.schema, self.classes, spare=self.spare, **self.shape)
-        counts.update(block.codes, block.labels, block.weights)
+        counts = self._empty()
+        if len(block):
+            counts.update(block.codes, block.labels, block.weights)
         return self.over(counts, KeptRows.of(block) if self.model.looks_at_rows else None)
+
+    def _empty(self) -> JointCounts:
+        """Counts without rows. To copy a layout takes a fraction of what it takes to work it out."""
+        if self._blank is not None:
+            return self._blank.blank()
+        counts = JointCounts(self.schema, self.classes, spare=self.spare, **self.shape)
+        if self._made:
+            self._blank = counts
+            return counts.blank()
+        self._made = True
+        return counts
 
     def over(self, counts: JointCounts, rows: KeptRows | None) -> CountsClassifier:
         """A leaf over counts that are there already."""
         leaf: CountsClassifier = copy(self.model)
+        leaf.options_hold()  # the tree has checked them, and there may be hundreds of leaves
         return leaf.attach(counts, self.encoder, rows)
 
     def check_budget(self, n_leaves: int, max_memory: Any, name: str) -> None:

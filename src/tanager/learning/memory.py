@@ -290,7 +290,8 @@ class Memory:
             counts.decay(max(self.decay.per_row, SMALLEST))
         counts.learn_row(codes, label, weight)
         if rows is not None:
-            rows.follow(counts)
+            if counts.scale != rows.scale or counts.halvings != rows.halvings:
+                rows.follow(counts)
             if not rows.append_row(codes, label, weight):
                 self.keep(Block(codes[None, :], np.array([label], dtype=np.uint16), np.array([weight])))
             if self.clock is not None and window is None:

@@ -27,11 +27,7 @@ from tanager.learning.answer_then_learn import Answers
 from tanager.learning.answering import due, follows_counts, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.counting import encoder_for, follow_vocabulary, numbers_of
-from tanager.learning.first_rows import keep_at_doubling as keep_at_doubling
-from tanager.learning.first_rows import keep_for_warm_up as keep_for_warm_up
-from tanager.learning.first_rows import keep_provisional_row as keep_provisional_row
-from tanager.learning.first_rows import provisional_row as provisional_row
-from tanager.learning.first_rows import rows_of_stage as rows_of_stage
+from tanager.learning.first_rows import keep_for_warm_up, rows_of_stage
 from tanager.learning.memory import LIGHT, Memory
 from tanager.learning.warm_up import WarmUp
 from tanager.scoring.gaussian import normalised

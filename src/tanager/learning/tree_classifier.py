@@ -147,9 +147,11 @@ class TreeClassifier(CountsClassifier):
             )
         maker = self._maker(counts)
         self._tree = self.grow(maker, counts, rows) if len(rows) else self.one_leaf()
-        maker.check_budget(self._tree.size, self.max_memory, name)
-        # A tree of one leaf answers as the leaf does, over our own counts. Else the form is that of the counts alone.
-        return maker.over(counts, rows).structure_ if self._tree.is_leaf else naive(counts.n_features)
+        if not self._tree.is_leaf:
+            maker.check_budget(self._tree.size, self.max_memory, name)
+            return naive(counts.n_features)  # the form of the counts alone
+        leaf = maker.over(counts, rows)  # answers in place of the tree, from our own counts
+        return leaf.structure_ if leaf._adaptive() else leaf._structure(counts, rows)
 
     def _scorer(self, view: View) -> Scorer:
         maker = self._maker(view.counts)

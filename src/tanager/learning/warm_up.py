@@ -127,6 +127,11 @@ class WarmUp:
         weights = None if (self.all_weights == 1.0).all() else self.all_weights
         return Batch(self.X, self.labels, weights, self.times)
 
+    def first(self, n: int) -> Batch:
+        """The first rows; where these are all, as the table that ``read`` gives."""
+        batch = self.batch
+        return batch.part(0, n) if n < self.n_rows else Batch(self.read(), batch.labels, batch.weights, batch.times)
+
     @property
     def latest(self) -> float | None:
         """The latest time of rows that count; None where they have no times."""

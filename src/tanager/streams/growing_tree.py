@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import ModelFileError
+from tanager.errors import DataError, ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.stream import answer_and_learn_encoded, answer_row, plain_view
@@ -34,7 +35,7 @@ class Leaf:
     to these four numbers (``tally``).
     """
 
-    __slots__ = ("bound", "model", "plan", "tally")
+    __slots__ = ("bound", "counts", "model", "plan", "tally")
 
     def __init__(
         self,
@@ -45,12 +46,14 @@ class Leaf:
     ) -> None:
         self.model = model
         self.tally = np.array([learned, waiting, *right])
-        self.plan: _kernels.ScoringPlan | None = None  # that answers single rows, where ``bound`` is that of the tree
+        # Where ``bound`` is that of the tree: what answers single rows, and where they are counted.
+        self.plan: _kernels.ScoringPlan | None = None
+        self.counts: JointCounts | None = None
         self.bound: object = None
 
     def __getstate__(self) -> Any:
         """Without the kernels, which are bound again."""
-        return None, {"model": self.model, "tally": self.tally, "plan": None, "bound": None}
+        return None, {"model": self.model, "tally": self.tally, "plan": None, "counts": None, "bound": None}
 
     @property
     def learned(self) -> float:
@@ -202,12 +205,17 @@ class GrowingTree:
         """Whether a leaf answers with the shares of its classes."""
         return self.answers == "majority" or (self.answers == "adaptive" and leaf.tally.item(3) > leaf.tally.item(2))
 
+    @cached_property
+    def _judges(self) -> bool:
+        """Whether leaves keep count of who would have been right."""
+        return self.answers != "classifier"
+
     # --- one row ------------------------------------------------------------------------------------------------
 
     def leaf_of(self, codes: np.ndarray) -> Leaf:
         """The leaf that one row reaches."""
         node = self.root
-        while isinstance(node, Split):
+        while type(node) is not Leaf:
             cell, children = codes.item(node.column), node.children
             node = children[cell if cell < len(children) else node.heaviest]
         return node
@@ -216,7 +224,8 @@ class GrowingTree:
         """``score`` of one row, as a stream answers."""
         leaf = self.leaf_of(codes)
         plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
-        if self.by_majority(leaf):
+        answers, tally = self.answers, leaf.tally
+        if answers == "majority" or (answers == "adaptive" and tally.item(3) > tally.item(2)):  # as by_majority
             shares: list[float] = _shares(self.model_of(leaf).memory.counts.class_counts).tolist()
             return shares
         return answer_row(self.model_of(leaf), codes) if plan is None else plan.one(codes)
@@ -224,19 +233,21 @@ class GrowingTree:
     def _bind(self, leaf: Leaf) -> _kernels.ScoringPlan | None:
         """What answers in a leaf whose classifier has but counts and one structure, with all values and classes."""
         view = plain_view(self.model_of(leaf))
-        leaf.plan, leaf.bound = None if view is None or view.counts.sparse else view.plan, self.bound
+        leaf.bound, leaf.plan, leaf.counts = self.bound, None, None
+        if view is not None and not view.counts.sparse:
+            leaf.plan, leaf.counts = view.plan, view.counts
         return leaf.plan
 
     def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
         """``learn`` of one row of known values, by the shortest way."""
         leaf = self.leaf_of(codes)
         plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
-        if plan is None or not plan.learn_judged(codes, label, weight, leaf.tally, self.answers != "classifier"):
+        counts = leaf.counts
+        if plan is None or counts is None or not plan.learn_judged(codes, label, weight, leaf.tally, self._judges):
             weights = None if weight == 1.0 else np.array([float(weight)])
-            self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights)
+            self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights, answers=False)
             return
-        assert leaf.model is not None
-        leaf.model.memory.counts.version += 1
+        counts.version += 1
         if leaf.tally.item(1) >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
             split = self._look(leaf)
             if split is not None:
@@ -244,10 +255,15 @@ class GrowingTree:
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    def learn(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Answer every row from the rows before it, then learn it; the numbers are those of single rows in turn."""
+    def learn(
+        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, *, answers: bool = True
+    ) -> np.ndarray | None:
+        """Answer every row from the rows before it, then learn it; the numbers are those of single rows in turn.
+
+        Without ``answers`` nobody wants to see them, which takes less time.
+        """
         block = Block(codes, labels, weights)
-        out = np.empty((len(block), len(self.maker.classes)))
+        out = np.empty((len(block), len(self.maker.classes))) if answers else None
         groups: list[_Group] = []
         self._send(groups, block, np.arange(len(block)), self.root)
         while groups:
@@ -281,18 +297,34 @@ class GrowingTree:
                 group.look = float(rest[enough[0]])
         heapq.heappush(groups, group)
 
-    def _run(self, group: _Group, block: Block, out: np.ndarray, end: int) -> None:
+    def _run(self, group: _Group, block: Block, out: np.ndarray | None, end: int) -> None:
         """Let a leaf answer and learn its rows up to `end`."""
         rows, leaf = group.rows[group.done : end], group.leaf
         group.done = end
         if not len(rows):
             return
-        model, part = self.model_of(leaf), block.part(rows)
+        part = block if len(rows) == len(block) else block.part(rows)
+        if out is None and self._learn_unasked(leaf, part):
+            return
+        model = self.model_of(leaf)
         before = model.counts_.class_counts
         proba = answer_and_learn_encoded(model, part)
         weights = np.ones(len(rows)) if part.weights is None else part.weights
         leaf.tally[:2] = _sums(leaf.learned, weights)[-1], _sums(leaf.waiting, weights)[-1]
-        out[rows] = proba if self.answers == "classifier" else self._chosen(leaf, before, part, weights, proba)
+        chosen = proba if self.answers == "classifier" else self._chosen(leaf, before, part, weights, proba)
+        if out is not None:
+            out[rows] = chosen
+
+    def _learn_unasked(self, leaf: Leaf, part: Block) -> bool:
+        """Let a leaf learn rows whose answers nobody wants in one call of the kernels; whether it was for them."""
+        plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
+        if plan is None or leaf.counts is None:
+            return False
+        done = plan.learn_rows_judged(part.codes, part.labels, part.weights, leaf.tally, self._judges)
+        if done < len(part):
+            raise DataError(f"row {done} has a value or class that its leaf does not know.")
+        leaf.counts.version += done
+        return True
 
     def _chosen(
         self, leaf: Leaf, before: np.ndarray, part: Block, weights: np.ndarray, proba: np.ndarray

@@ -35,15 +35,15 @@ from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import explain_any, explain_each
 from tanager.learning.explanations import Explanations
-from tanager.learning.leaves import LeafMaker, check_leaf
-from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
-from tanager.learning.stream import (
+from tanager.learning.first_rows import (
     keep_at_doubling,
     keep_for_warm_up,
     keep_provisional_row,
-    provisional_row,
     rows_of_stage,
+    takes_provisional_row,
 )
+from tanager.learning.leaves import LeafMaker, check_leaf
+from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
 from tanager.learning.tree_node import TreeNode
 from tanager.listed import names_in
 from tanager.scoring.explain import Explanation
@@ -169,7 +169,12 @@ class HoeffdingTree(Classifier):
         return True
 
     def _start_model(self) -> None:
-        maker = LeafMaker(self._leaf(), self.encoder_, self.encoder_.schema, self.classes_, self.unseen)
+        before: GrowingTree | None = self.__dict__.get("_tree")
+        columns = self.encoder_, self.encoder_.schema, self.classes_
+        if before is not None and self.leaf is None and before.maker.unseen == self.unseen:
+            maker = before.maker.again(*columns)
+        else:
+            maker = LeafMaker(self._leaf(), *columns, self.unseen)
         rule = SplitRule(float(self.grace), float(self.delta), float(self.tie), int(self.max_leaves))
         self._tree = GrowingTree(maker, rule, self.leaf_answers)
         self._class_weight = np.zeros(len(self.classes_))
@@ -182,7 +187,8 @@ class HoeffdingTree(Classifier):
     def _followed(self) -> GrowingTree:
         """The tree, with all values and classes that are known by now."""
         tree, schema = self._tree, self.encoder_.schema
-        if schema is not tree.maker.schema or self.classes_ is not tree.maker.classes:
+        maker = tree.maker
+        if schema is not maker.schema or self.classes_ is not maker.classes:
             tree.follow(schema, self.classes_)
         return tree
 
@@ -214,7 +220,7 @@ class HoeffdingTree(Classifier):
     def _run(self, table: Table, labels: np.ndarray, weights: np.ndarray | None, *, answers: bool = True) -> np.ndarray:
         """Answer and learn rows that count, in their order; those with a new value by themselves.
 
-        Without ``answers`` nobody looks at what comes back.
+        Without ``answers`` none come back.
         """
         name = type(self).__name__
         m, parts, done = len(labels), list[np.ndarray](), 0
@@ -225,17 +231,19 @@ class HoeffdingTree(Classifier):
             end = done + (int(np.argmax(new)) if new.any() else len(new))
             own = None if weights is None else weights[done:end]
             if end > done:
-                parts.append(self._followed().learn(codes[: end - done], labels[done:end], own))
+                answered = self._followed().learn(codes[: end - done], labels[done:end], own, answers=answers)
+                if answered is not None:
+                    parts.append(answered)
             if end < done + len(new):  # a value that no row before this one had
                 own = None if weights is None else weights[end : end + 1]
-                parts.append(self._learn_new(table.part(end, end + 1), labels[end : end + 1], own, answers=answers))
+                answered = self._learn_new(table.part(end, end + 1), labels[end : end + 1], own, answers=answers)
+                if answered is not None:
+                    parts.append(answered)
                 end += 1
-                if cut := self.encoder_.take_cuts():
-                    learned = self._class_weight.sum() + (end if weights is None else weights[:end].sum())
-                    self.events_ += first_cuts(self.encoder_.schema, cut, np.array([learned]))
+                self._note_cuts(end if weights is None else weights[:end].sum())
             done = end
         self._class_weight += np.bincount(labels, weights, minlength=len(self.classes_))
-        return np.concatenate(parts)
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
 
     def _is_new(self, codes: np.ndarray) -> np.ndarray:
         """Which rows have a value that was never learned."""
@@ -243,16 +251,24 @@ class HoeffdingTree(Classifier):
         found: np.ndarray = beyond.any(axis=1)
         return found
 
-    def _learn_new(self, row: Table, labels: np.ndarray, weights: np.ndarray | None, *, answers: bool) -> np.ndarray:
+    def _learn_new(
+        self, row: Table, labels: np.ndarray, weights: np.ndarray | None, *, answers: bool
+    ) -> np.ndarray | None:
         """Answer one row as any row with an unseen value is answered, then take its values in."""
         unseen = "ignore" if self.unseen == "error" else self.unseen  # only questions are refused
-        answer = np.zeros((1, len(self.classes_)))
+        answer = None
         if answers:
             answer = self._followed().score(self.encoder_.encode(row, unseen), fresh=False)
         self.encoder_.keep_values(self._tree.split_columns())  # whose values have branches
         codes = self.encoder_.update(row, None, type(self).__name__)
-        self._followed().learn(codes, labels, weights)
+        self._followed().learn_row(codes[0], labels.item(), 1.0 if weights is None else weights.item())
         return answer
+
+    def _note_cuts(self, weight: float) -> None:
+        """Write down which columns the last row has cut; rows of this weight were learned beside those of the classes."""
+        if cut := self.encoder_.take_cuts():
+            learned = np.array([self._class_weight.sum() + weight])
+            self.events_ += first_cuts(self.encoder_.schema, cut, learned)
 
     def _codes(self, X: Any) -> np.ndarray:
         """Codes of rows to answer."""
@@ -275,35 +291,58 @@ class HoeffdingTree(Classifier):
 
     def learn_one(self, row: Mapping[str, Any], y: Label, sample_weight: float = 1.0, time: Time | None = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
-        row = check_row(row, "learn_one")
-        found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
-        if found is None:
-            found = provisional_row(self, row, y, sample_weight, time)
-            if found is None and keep_at_doubling(self, row, y, sample_weight, time):
-                return self
-            if found is None:
-                return super().learn_one(row, y, sample_weight, time)
-        codes, label = found
+        if type(row) is not dict:
+            row = check_row(row, "learn_one")
+        label = self._plain_label(row, y, sample_weight, time)
+        known = codes = None if label is None else self.encoder_.quick_row(row)
+        if label is not None and codes is None:
+            codes = self._with_new_values(row)
+        if label is None or codes is None:
+            if not keep_at_doubling(self, row, y, sample_weight, time):
+                super().learn_one(row, y, sample_weight, time)
+            return self
         self._followed().learn_row(codes, label, sample_weight)
         self._class_weight[label] += sample_weight
+        if known is None:
+            self._note_cuts(0.0)
         if self._warm_up is not None:
             keep_provisional_row(self, row, label)
         return self
 
-    def _known_row(self, row: Mapping[str, Any], y: Any, weight: float) -> tuple[np.ndarray, int] | None:
-        """Codes and class of a row in which nothing is new, and which counts."""
-        label = self.code_of(y)
-        if label is None or not is_weight(weight) or weight == 0 or self.encoder_.new_names(row):
+    def _with_new_values(self, row: Mapping[str, Any]) -> np.ndarray | None:
+        """The codes of a row, whose new values are taken in; None where a cell does not fit its column so far."""
+        self.encoder_.keep_values(self._tree.split_columns())  # whose values have branches
+        try:
+            return self.encoder_.update_row(row)
+        except DataError:  # columns of a warm-up may be of another kind when they are looked at again
             return None
-        codes = self.encoder_.quick_row(row)
-        return None if codes is None else (codes, label)
+
+    def _plain_label(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> int | None:
+        """The class of a row that counts, is learned at once and brings neither a class nor a column; None elsewhere.
+
+        Such a row leaves cut points as they are, those of a warm-up among them, which keeps the row for later ones.
+        """
+        if self._warm_up is not None:
+            if not takes_provisional_row(self, weight, time):
+                return None
+        elif not is_weight(weight) or weight == 0:
+            return None
+        if "encoder_" not in self.__dict__ or self.encoder_.new_names(row):
+            return None
+        return self.code_of(y)
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
-        row = check_row(row, "predict_proba_one")
-        if not self.has_learned:
+        if type(row) is not dict:
+            row = check_row(row, "predict_proba_one")
+        warm = self._warm_up
+        behind = "encoder_" not in self.__dict__ or (warm is not None and warm.counted < warm.n_rows)
+        if behind and not self.has_learned:
             return {}
-        codes = self.encoder_.encode_row(row, self.unseen)
+        encoder = self.encoder_
+        codes = encoder.quick_row(row, self.unseen)
+        if codes is None:
+            codes = encoder.encode_row(row, self.unseen)
         return dict(zip(self.class_codes, self._followed().answer_row(codes), strict=True))
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:

@@ -22,6 +22,7 @@ from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.first_rows import keep_at_doubling, keep_provisional_row, provisional_row, rows_of_stage
 from tanager.learning.stream import (
     add_classes_in_warm_up,
     answer_and_learn_encoded,
@@ -29,11 +30,7 @@ from tanager.learning.stream import (
     encode_all,
     encode_next,
     follow_warm_up,
-    keep_at_doubling,
-    keep_provisional_row,
     learn_first_encoded,
-    provisional_row,
-    rows_of_stage,
     shared_warm_up,
     warm_up_of,
     warm_up_together,
