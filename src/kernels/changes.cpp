@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
+
+#include "threads.hpp"
 
 namespace tanager {
 
@@ -32,16 +35,16 @@ inline void changed(const AnsweredRows &rows, std::int64_t r, const std::vector<
     }
 }
 
-template <int Fixed>
-ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
-                       bool logs) {
+// change(r, value) puts the logs of a row after a change into an array.
+template <int Fixed, class Change>
+ChangeScore score_rows(const AnsweredRows &rows, const Change &change, bool probabilities, bool logs) {
     const int k = Fixed ? Fixed : rows.k;
     ChangeScore score;
     std::vector<double> many(Fixed ? 0 : static_cast<std::size_t>(k));
     double few[Fixed ? Fixed : 1];
     double *value = Fixed ? few : many.data();
     for (std::int64_t r = 0; r < rows.n_rows; ++r) {
-        changed(rows, r, factors, k, value);
+        change(r, value);
         const double best = *std::max_element(value, value + k);
         const int label = rows.labels[std::size_t(r)];
         const double weight = rows.weights[r], own = value[label] - best;
@@ -57,6 +60,16 @@ ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor 
         if (logs) score.log_probability += weight * (own - std::log(sum));
     }
     return score;
+}
+
+template <class Change>
+ChangeScore score_rows(const AnsweredRows &rows, const Change &change, bool probabilities, bool logs) {
+    switch (rows.k) {
+        case 2: return score_rows<2>(rows, change, probabilities, logs);
+        case 3: return score_rows<3>(rows, change, probabilities, logs);
+        case 4: return score_rows<4>(rows, change, probabilities, logs);
+        default: return score_rows<0>(rows, change, probabilities, logs);
+    }
 }
 
 }  // namespace
@@ -84,18 +97,6 @@ Factor::Factor(std::shared_ptr<const LineNumbers> lines_, std::vector<double> ta
             reach[q] = {most - line[own], line[own] - least};
         }
     }
-}
-
-Factor Factor::sum(const Factor *known, const std::vector<const Factor *> &plus,
-                   const std::vector<const Factor *> &minus, const std::vector<int> &labels, int k) {
-    const std::size_t m = labels.size();
-    std::vector<double> total = known ? known->table : std::vector<double>(m * std::size_t(k));
-    for (const Factor *factor : minus) factor->add_to(total.data(), -1);
-    for (const Factor *factor : plus) factor->add_to(total.data(), 1);
-    const auto itself = [](std::size_t r) { return r; };
-    Factor found(known ? known->lines : std::make_shared<const LineNumbers>(m, m, itself), std::move(total), k, labels);
-    found.is_sum = true;
-    return found;
 }
 
 void Factor::add_to(double *out, double sign) const {
@@ -130,12 +131,16 @@ Factor Factor::negated() const {
 
 ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
                          bool logs) {
-    switch (rows.k) {
-        case 2: return score_rows<2>(rows, factors, probabilities, logs);
-        case 3: return score_rows<3>(rows, factors, probabilities, logs);
-        case 4: return score_rows<4>(rows, factors, probabilities, logs);
-        default: return score_rows<0>(rows, factors, probabilities, logs);
-    }
+    const auto change = [&](std::int64_t r, double *value) { changed(rows, r, factors, rows.k, value); };
+    return score_rows(rows, change, probabilities, logs);
+}
+
+ChangeScore score_sum(const AnsweredRows &rows, const double *sum, bool probabilities, bool logs) {
+    const std::int64_t k = rows.k;
+    const auto change = [&](std::int64_t r, double *value) {
+        for (std::int64_t c = 0; c < k; ++c) value[c] = rows.joint[r * k + c] + sum[r * k + c];
+    };
+    return score_rows(rows, change, probabilities, logs);
 }
 
 // Most rows are too far ahead, or behind, for any line of a factor: sorted, they need not be looked at.
@@ -338,6 +343,23 @@ double count_rest(const AnsweredRows &rows, const Rivals &rivals, const std::vec
     for (std::int64_t r = 0; r < rows.n_rows; ++r)
         if (!(rivals.margin[std::size_t(r)] < kTie)) behind += each.weight_if_wrong(r);
     return behind;
+}
+
+void count_changes(const AnsweredRows &rows, std::size_t n, const ChangeAt &change, bool only_best, int n_jobs,
+                   double *wrong) {
+    const Rivals rivals(rows, n);
+    in_turn(n, n_jobs, [&](std::size_t, std::size_t q) { wrong[q] = count_behind(rows, rivals, change(q)); });
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (only_best) std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return wrong[a] < wrong[b]; });
+    // Of each thread for itself: no answer depends on it.
+    std::vector<double> enough(std::size_t(std::max(1, n_jobs)), std::numeric_limits<double>::infinity());
+    in_turn(n, n_jobs, [&](std::size_t t, std::size_t place) {
+        double &own = wrong[order[place]];
+        if (is_beyond(own, enough[t])) return;
+        own = count_rest(rows, rivals, change(order[place]), own, enough[t]);
+        if (only_best) enough[t] = std::min(enough[t], own);
+    });
 }
 
 }  // namespace tanager

@@ -5,6 +5,7 @@
 // share. Nothing is changed by looking: a search asks for many changes and then makes the best.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -63,16 +64,12 @@ struct Factor {
     std::vector<Reach> reach;                  // of every line, for rows with their labels
     int k = 1;
     bool one_label = true;  // the rows with a line are all of one class
-    bool is_sum = false;    // every row has a line of its own, in order
 
     // label_of: of the rows with each line; none, or several of them, are -1 and -2. All numbers were checked.
     Factor(std::shared_ptr<const LineNumbers> lines, std::vector<double> table, int k,
            const std::vector<int> &label_of);
-    // Some factors added up, and others taken away: a line for each row. `known` is such a sum, to go on from, or null.
-    // All have as many rows as there are labels, and k classes.
-    static Factor sum(const Factor *known, const std::vector<const Factor *> &plus,
-                      const std::vector<const Factor *> &minus, const std::vector<int> &labels, int k);
     Factor negated() const;
+    std::size_t nbytes() const { return lines->nbytes() + table.size() * sizeof(double); }
     // out (rows, classes) += sign * the factor
     void add_to(double *out, double sign) const;
 
@@ -125,8 +122,17 @@ double count_rest(const AnsweredRows &rows, const Rivals &rivals, const std::vec
 // Whether so much is more than `enough`, by more than sums of weights are rounded.
 inline bool is_beyond(double wrong, double enough) { return wrong > enough + 1e-9 * (1 + enough); }
 
+// The weight of the rows that each of n changes would leave wrong. With `only_best` those are counted in full first that
+// leave fewest of the rows that are wrong now, and most of the others not at all: what they cannot mend is too much
+// already.
+using ChangeAt = std::function<std::vector<const Factor *>(std::size_t)>;
+void count_changes(const AnsweredRows &rows, std::size_t n, const ChangeAt &change, bool only_best, int n_jobs,
+                   double *wrong);
+
 // Without `probabilities` only `wrong` is worked out, which needs no exponentials; without `logs` no logarithms.
 ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
                          bool logs);
+// The same for a change that is given as logs (rows, classes) to be added.
+ChangeScore score_sum(const AnsweredRows &rows, const double *sum, bool probabilities, bool logs);
 
 }  // namespace tanager
