@@ -46,20 +46,16 @@ void score_changes(const LogJoint &joint, const AnyArray &labels, const std::opt
         expect(std::int64_t(factor->lines->size()) == rows.n_rows, "a factor needs one line number per row");
         expect(factor->k == rows.k, "a factor needs one number per class in each line");
     }
-    if (changes)
-        for (const auto &change : *changes)
-            for (const int f : change)
-                expect(f >= 0 && std::size_t(f) < factors.size(), "a change names an unknown factor");
+    std::vector<std::vector<const Factor *>> sets(changes ? changes->size() : 0);
+    for (std::size_t q = 0; q < sets.size(); ++q)
+        for (const int f : (*changes)[q]) {
+            expect(f >= 0 && std::size_t(f) < factors.size(), "a change names an unknown factor");
+            sets[q].push_back(factors[std::size_t(f)]);
+        }
     const std::size_t n = changes ? changes->size() : factors.size();
     double *out = as_output(out_, std::int64_t(n), 3);
     const Released release;
-    const auto change = [&](std::size_t q) {
-        std::vector<const Factor *> own;
-        if (!changes) own.push_back(factors[q]);
-        else
-            for (const int f : (*changes)[q]) own.push_back(factors[std::size_t(f)]);
-        return own;
-    };
+    const auto change = [&](std::size_t q) { return changes ? Factors(sets[q]) : Factors(&factors[q], 1); };
     if (!probabilities) {
         std::vector<double> wrong(n);
         count_changes(rows, n, change, only_best, n_jobs, wrong.data());

@@ -56,7 +56,7 @@ std::size_t SearchedAnswers::first_best(const std::vector<double> &criterion, do
 }
 
 std::pair<std::size_t, double> SearchedAnswers::best(const std::vector<const Factor *> &factors, double above) const {
-    const auto change = [&](std::size_t q) { return std::vector<const Factor *>{factors[q]}; };
+    const auto change = [&](std::size_t q) { return Factors(&factors[q], 1); };
     std::vector<double> criterion(factors.size());
     if (options.log_loss) {
         in_turn(factors.size(), options.n_jobs, [&](std::size_t, std::size_t q) {
