@@ -181,6 +181,8 @@ def clone(estimator: Any) -> Any:
 
 def _copied(value: Any) -> Any:
     """The value of an option for another estimator."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
     if isinstance(value, dict):
         return {key: _copied(own) for key, own in value.items()}
     if type(value) in (list, tuple, set, frozenset):

@@ -88,6 +88,7 @@ class Classifier(TakesTurns, Estimator):
     n_features_in_: int
     target_name_: str | None
     _warm_up: WarmUp | None = None  # the first rows of a stream, while cut points are not fixed
+    _options_checked = False  # of a copy of a model that has learned with the same options
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -130,7 +131,8 @@ class Classifier(TakesTurns, Estimator):
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        self.check_options()
+        if not self._options_checked:
+            self.check_options()
         for name in ("n_features_in_", "feature_names_in_", "encoder_", "read_up_to_"):
             self.__dict__.pop(name, None)
         self.classes_ = np.array([], dtype=object)

@@ -115,16 +115,25 @@ def folded(
 
 
 class LearnedAgain:
-    """Makes models with the options of one that have learned what a memory holds, and nothing else."""
+    """Makes models with the options of one that have learned what a memory holds, and nothing else.
+
+    Each is to be asked before the next one is made: it may be the same object.
+    """
 
     def __init__(self, model: CountsClassifier) -> None:
         self.model, self.blank = model, clone(model)
+        self.blank._options_checked = True
+        self._attached: CountsClassifier | None = None
 
     def __call__(self, memory: Memory) -> CountsClassifier:
         """A model with this memory."""
+        if self._attached is not None:
+            self._attached.attach_again(memory.counts, memory.rows)
+            return self._attached
         model: CountsClassifier = copy.copy(self.blank)
         if not model.reads_numbers:
             model.attach(memory.counts, self.model.encoder_, memory.rows)
+            self._attached = model if model.attaches_again else None
         else:  # counts alone do not hold them, though the table may have no column of numbers (yet)
             model.start()
             model.classes_, model.encoder_ = memory.counts.classes, self.model.encoder_
