@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
+
+#include "threads.hpp"
 
 namespace tanager {
 
@@ -22,7 +25,7 @@ inline bool wins(const double *value, int k, double best, int label, const std::
 }
 
 // The logs of a row after a change.
-inline void changed(const AnsweredRows &rows, std::int64_t r, const std::vector<const Factor *> &factors, int k,
+inline void changed(const AnsweredRows &rows, std::int64_t r, Factors factors, int k,
                     double *value) {
     const double *joint = rows.joint + r * k;
     for (int c = 0; c < k; ++c) value[c] = joint[c];
@@ -32,16 +35,16 @@ inline void changed(const AnsweredRows &rows, std::int64_t r, const std::vector<
     }
 }
 
-template <int Fixed>
-ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
-                       bool logs) {
+// change(r, value) puts the logs of a row after a change into an array.
+template <int Fixed, class Change>
+ChangeScore score_rows(const AnsweredRows &rows, const Change &change, bool probabilities, bool logs) {
     const int k = Fixed ? Fixed : rows.k;
     ChangeScore score;
     std::vector<double> many(Fixed ? 0 : static_cast<std::size_t>(k));
     double few[Fixed ? Fixed : 1];
     double *value = Fixed ? few : many.data();
     for (std::int64_t r = 0; r < rows.n_rows; ++r) {
-        changed(rows, r, factors, k, value);
+        change(r, value);
         const double best = *std::max_element(value, value + k);
         const int label = rows.labels[std::size_t(r)];
         const double weight = rows.weights[r], own = value[label] - best;
@@ -57,6 +60,16 @@ ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor 
         if (logs) score.log_probability += weight * (own - std::log(sum));
     }
     return score;
+}
+
+template <class Change>
+ChangeScore score_rows(const AnsweredRows &rows, const Change &change, bool probabilities, bool logs) {
+    switch (rows.k) {
+        case 2: return score_rows<2>(rows, change, probabilities, logs);
+        case 3: return score_rows<3>(rows, change, probabilities, logs);
+        case 4: return score_rows<4>(rows, change, probabilities, logs);
+        default: return score_rows<0>(rows, change, probabilities, logs);
+    }
 }
 
 }  // namespace
@@ -84,18 +97,6 @@ Factor::Factor(std::shared_ptr<const LineNumbers> lines_, std::vector<double> ta
             reach[q] = {most - line[own], line[own] - least};
         }
     }
-}
-
-Factor Factor::sum(const Factor *known, const std::vector<const Factor *> &plus,
-                   const std::vector<const Factor *> &minus, const std::vector<int> &labels, int k) {
-    const std::size_t m = labels.size();
-    std::vector<double> total = known ? known->table : std::vector<double>(m * std::size_t(k));
-    for (const Factor *factor : minus) factor->add_to(total.data(), -1);
-    for (const Factor *factor : plus) factor->add_to(total.data(), 1);
-    const auto itself = [](std::size_t r) { return r; };
-    Factor found(known ? known->lines : std::make_shared<const LineNumbers>(m, m, itself), std::move(total), k, labels);
-    found.is_sum = true;
-    return found;
 }
 
 void Factor::add_to(double *out, double sign) const {
@@ -128,51 +129,66 @@ Factor Factor::negated() const {
     return other;
 }
 
-ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
+ChangeScore score_change(const AnsweredRows &rows, Factors factors, bool probabilities,
                          bool logs) {
-    switch (rows.k) {
-        case 2: return score_rows<2>(rows, factors, probabilities, logs);
-        case 3: return score_rows<3>(rows, factors, probabilities, logs);
-        case 4: return score_rows<4>(rows, factors, probabilities, logs);
-        default: return score_rows<0>(rows, factors, probabilities, logs);
-    }
+    const auto change = [&](std::int64_t r, double *value) { changed(rows, r, factors, rows.k, value); };
+    return score_rows(rows, change, probabilities, logs);
 }
 
-// Most rows are too far ahead, or behind, for any line of a factor: sorted, they need not be looked at.
+ChangeScore score_sum(const AnsweredRows &rows, const double *sum, bool probabilities, bool logs) {
+    const std::int64_t k = rows.k;
+    const auto change = [&](std::int64_t r, double *value) {
+        for (std::int64_t c = 0; c < k; ++c) value[c] = rows.joint[r * k + c] + sum[r * k + c];
+    };
+    return score_rows(rows, change, probabilities, logs);
+}
+
+// Most rows are too far ahead, or behind, for any line of a factor: in the order of their margins they need not be looked
+// at. Ranges of margins will do, and are found in two passes.
 void Rivals::order_rows() {
-    std::vector<std::pair<double, std::int32_t>> found;
-    found.reserve(margin.size());
-    for (std::size_t r = 0; r < margin.size(); ++r) found.emplace_back(margin[r], std::int32_t(r));
-    if (is_sorted) std::sort(found.begin(), found.end());
-    else std::partition(found.begin(), found.end(), [](const auto &row) { return row.first < kTie; });
-    by_margin.reserve(found.size());
-    sorted_margin.reserve(found.size());
-    for (const auto &[ahead, r] : found) {
-        sorted_margin.push_back(ahead);
-        by_margin.push_back(r);
+    const std::size_t m = margin.size();
+    const auto [least, most] = std::minmax_element(margin.begin(), margin.end());
+    if (m > 0) {
+        least_ = *least;
+        below_ = double(kRanges) / std::max(kTie - *least, kTie);
+        above_ = double(kRanges) / std::max(*most - kTie, kTie);
+    }
+    first_of_.assign(2 * kRanges + 1, 0);
+    std::vector<std::uint8_t> range_of(m);
+    static_assert(2 * kRanges <= 0x100);
+    for (std::size_t r = 0; r < m; ++r) {
+        range_of[r] = std::uint8_t(range(margin[r]));
+        ++first_of_[range_of[r] + 1];
+    }
+    std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
+    std::vector<std::uint32_t> next(first_of_.begin(), first_of_.end() - 1);
+    by_margin.resize(m);
+    margin_of.resize(m);
+    for (std::size_t r = 0; r < m; ++r) {
+        const std::size_t place = next[range_of[r]]++;
+        by_margin[place] = std::int32_t(r);
+        margin_of[place] = margin[r];
     }
 }
 
-Rivals::Rivals(const AnsweredRows &rows, std::size_t n_changes) : is_sorted(n_changes >= 8) {
+Rivals::Rivals(const AnsweredRows &rows) {
     const std::size_t m = std::size_t(rows.n_rows), k = std::size_t(rows.k);
     margin.reserve(m);
-    gap.reserve(m * (k - 1));
     const auto note_behind = [this](std::size_t r) {
         if (margin.back() < kTie) behind.push_back(std::int32_t(r));
     };
-    who.reserve(m * (k - 1));
     if (k == 2) {  // a single rival: nothing to sort
         for (std::size_t r = 0; r < m; ++r) {
             const double *value = rows.joint + r * 2;
             const int label = rows.labels[r];
             margin.push_back(value[label] - value[1 - label]);
-            who.push_back(1 - label);
             note_behind(r);
         }
-        gap = margin;
         order_rows();
         return;
     }
+    gap.reserve(m * (k - 1));
+    who.reserve(m * (k - 1));
     std::vector<std::pair<double, std::int32_t>> own;
     for (std::size_t r = 0; r < m; ++r) {
         const double *value = rows.joint + r * k;
@@ -196,7 +212,7 @@ constexpr double slack = 4 * kTie;  // rows closer to a tie are looked at with a
 
 // Of two classes, one line says all: by how much the other gains on the own class. No branches, as nobody can foresee
 // which rows are right. None where rows are so close to a tie that they must be looked at in full.
-bool one_line_says_all(const AnsweredRows &rows, const std::vector<const Factor *> &factors) {
+bool one_line_says_all(const AnsweredRows &rows, Factors factors) {
     return rows.k == 2 && !rows.weights && factors.size() == 1 && factors[0]->one_label;
 }
 
@@ -230,7 +246,7 @@ struct Looked {
     std::int64_t wrong = 0, close = 0;
 };
 Looked look(const Rivals &rivals, const Factor &factor, const Ups &ups, std::size_t from, std::size_t to) {
-    const double *up = ups.data(), *margin = rivals.sorted_margin.data();
+    const double *up = ups.data(), *margin = rivals.margin_of.data();
     const std::int32_t *row = rivals.by_margin.data();
     std::int64_t wrong = 0, right = 0;
     factor.lines->read([&](const auto &lines) {
@@ -246,23 +262,18 @@ Looked look(const Rivals &rivals, const Factor &factor, const Ups &ups, std::siz
 
 std::optional<double> behind_of_two(const Rivals &rivals, const Factor &factor) {
     const Ups ups(factor);
-    const auto &margin = rivals.sorted_margin;
     const std::size_t n_behind = rivals.behind.size();
-    const auto end = margin.begin() + std::ptrdiff_t(rivals.is_sorted ? n_behind : 0);
-    const auto from = std::lower_bound(margin.begin(), end, ups.least - slack) - margin.begin();  // surely wrong before
-    const Looked found = look(rivals, factor, ups, std::size_t(from), n_behind);
+    const std::size_t from = std::min(n_behind, rivals.first_from(ups.least - slack));  // surely wrong before
+    const Looked found = look(rivals, factor, ups, from, n_behind);
     if (found.close > 0) return std::nullopt;
-    return double(from + found.wrong);
+    return double(from) + double(found.wrong);
 }
 
 std::optional<double> rest_of_two(const Rivals &rivals, const Factor &factor, double wrong, double enough) {
     constexpr std::size_t some = 1024;
     const Ups ups(factor);
-    const auto &margin = rivals.sorted_margin;
     const std::size_t n_behind = rivals.behind.size();
-    const auto first = margin.begin() + std::ptrdiff_t(n_behind);
-    const auto last = rivals.is_sorted ? std::upper_bound(first, margin.end(), ups.most + slack) : margin.end();
-    const auto end = std::size_t(last - margin.begin());  // surely right from there on
+    const std::size_t end = rivals.first_above(ups.most + slack);  // surely right from there on
     for (std::size_t from = n_behind; from < end && !(wrong > enough); from += some) {
         const Looked found = look(rivals, factor, ups, from, std::min(end, from + some));
         if (found.close > 0) return std::nullopt;
@@ -274,7 +285,7 @@ std::optional<double> rest_of_two(const Rivals &rivals, const Factor &factor, do
 // Row by row, with as few of the rivals as will do.
 class RowByRow {
   public:
-    RowByRow(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors)
+    RowByRow(const AnsweredRows &rows, const Rivals &rivals, Factors factors)
         : rows_(rows), rivals_(rivals), factors_(factors), value_(std::size_t(rows.k)) {}
 
     double weight_if_wrong(std::int64_t r) {
@@ -292,14 +303,16 @@ class RowByRow {
   private:
     const AnsweredRows &rows_;
     const Rivals &rivals_;
-    const std::vector<const Factor *> &factors_;
+    const Factors factors_;
     std::vector<double> value_;
 
     bool right(std::int64_t r, double up) {
         const std::size_t n_rivals = std::size_t(rows_.k) - 1;
-        const double *gap = rivals_.gap.data() + std::size_t(r) * n_rivals;
-        const std::int32_t *who = rivals_.who.data() + std::size_t(r) * n_rivals;
         const int own = rows_.labels[std::size_t(r)];
+        const std::int32_t other = 1 - own;
+        const bool single = rows_.k == 2;
+        const double *gap = (single ? rivals_.margin : rivals_.gap).data() + std::size_t(r) * n_rivals;
+        const std::int32_t *who = single ? &other : rivals_.who.data() + std::size_t(r) * n_rivals;
         for (std::size_t q = 0; q < n_rivals && !(gap[q] - up > slack); ++q) {
             double ahead = gap[q];
             for (const Factor *factor : factors_) {
@@ -320,7 +333,7 @@ class RowByRow {
 
 }  // namespace
 
-double count_behind(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors) {
+double count_behind(const AnsweredRows &rows, const Rivals &rivals, Factors factors) {
     if (one_line_says_all(rows, factors))
         if (const auto found = behind_of_two(rivals, *factors[0])) return *found;
     RowByRow each(rows, rivals, factors);
@@ -329,7 +342,7 @@ double count_behind(const AnsweredRows &rows, const Rivals &rivals, const std::v
     return wrong;
 }
 
-double count_rest(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors,
+double count_rest(const AnsweredRows &rows, const Rivals &rivals, Factors factors,
                   double behind, double enough) {
     if (is_beyond(behind, enough)) return behind;
     if (one_line_says_all(rows, factors))
@@ -338,6 +351,23 @@ double count_rest(const AnsweredRows &rows, const Rivals &rivals, const std::vec
     for (std::int64_t r = 0; r < rows.n_rows; ++r)
         if (!(rivals.margin[std::size_t(r)] < kTie)) behind += each.weight_if_wrong(r);
     return behind;
+}
+
+void count_changes(const AnsweredRows &rows, std::size_t n, const ChangeAt &change, bool only_best, int n_jobs,
+                   double *wrong) {
+    const Rivals rivals(rows);
+    in_turn(n, n_jobs, [&](std::size_t, std::size_t q) { wrong[q] = count_behind(rows, rivals, change(q)); });
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (only_best) std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return wrong[a] < wrong[b]; });
+    // Of each thread for itself: no answer depends on it.
+    std::vector<double> enough(std::size_t(std::max(1, n_jobs)), std::numeric_limits<double>::infinity());
+    in_turn(n, n_jobs, [&](std::size_t t, std::size_t place) {
+        double &own = wrong[order[place]];
+        if (is_beyond(own, enough[t])) return;
+        own = count_rest(rows, rivals, change(order[place]), own, enough[t]);
+        if (only_best) enough[t] = std::min(enough[t], own);
+    });
 }
 
 }  // namespace tanager

@@ -4,9 +4,12 @@
 // A factor has one line of logarithms (one number per class) for every row, in a table that rows with the same values
 // share. Nothing is changed by looking: a search asks for many changes and then makes the best.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "batch.hpp"
@@ -63,16 +66,12 @@ struct Factor {
     std::vector<Reach> reach;                  // of every line, for rows with their labels
     int k = 1;
     bool one_label = true;  // the rows with a line are all of one class
-    bool is_sum = false;    // every row has a line of its own, in order
 
     // label_of: of the rows with each line; none, or several of them, are -1 and -2. All numbers were checked.
     Factor(std::shared_ptr<const LineNumbers> lines, std::vector<double> table, int k,
            const std::vector<int> &label_of);
-    // Some factors added up, and others taken away: a line for each row. `known` is such a sum, to go on from, or null.
-    // All have as many rows as there are labels, and k classes.
-    static Factor sum(const Factor *known, const std::vector<const Factor *> &plus,
-                      const std::vector<const Factor *> &minus, const std::vector<int> &labels, int k);
     Factor negated() const;
+    std::size_t nbytes() const { return lines->nbytes() + table.size() * sizeof(double); }
     // out (rows, classes) += sign * the factor
     void add_to(double *out, double sign) const;
 
@@ -81,6 +80,8 @@ struct Factor {
   private:
     Factor() = default;
 };
+
+using Factors = std::span<const Factor *const>;  // of one change
 
 struct AnsweredRows {
     std::int64_t n_rows;
@@ -102,15 +103,26 @@ constexpr double kTie = 1e-9;
 struct Rivals {
     std::vector<double> margin;           // over the first of them
     std::vector<std::int32_t> behind;     // rows whose own class is behind, or nearly
-    std::vector<double> gap;              // (rows, classes - 1), ascending; negative where the own class is behind
-    std::vector<std::int32_t> who;        // which class that is
-    std::vector<std::int32_t> by_margin;  // of two classes: rows, those behind first, or where these are sorted
-    std::vector<double> sorted_margin;    // by their margins; and these
-    const bool is_sorted;
-    // Rows are sorted where many changes will be looked at.
-    Rivals(const AnsweredRows &rows, std::size_t n_changes);
+    std::vector<double> gap;              // of more than two classes: (rows, classes - 1), ascending; negative where the
+    std::vector<std::int32_t> who;        // own class is behind; and which class that is
+    std::vector<std::int32_t> by_margin;  // of two classes: rows, those behind first, in ranges of margins
+    std::vector<double> margin_of;        // and their margins in that order
+    explicit Rivals(const AnsweredRows &rows);
+
+    // Of two classes: rows before this place have a margin below x, and rows from that one on a margin above x.
+    std::size_t first_from(double x) const { return first_of_[range(x)]; }
+    std::size_t first_above(double x) const { return first_of_[range(x) + 1]; }
 
   private:
+    static constexpr std::size_t kRanges = 128;  // of margins below a tie, and as many of the others
+    double least_ = 0, below_ = 0, above_ = 0;   // the least margin, and ranges per unit below a tie and above
+    std::vector<std::uint32_t> first_of_;        // row of every range, and the end of the last
+
+    // It never falls as x grows.
+    std::size_t range(double x) const {
+        const double at = x < kTie ? (x - least_) * below_ : (x - kTie) * above_;
+        return (x < kTie ? 0 : kRanges) + (at > 0 ? std::size_t(std::min(at, double(kRanges - 1))) : 0);
+    }
     void order_rows();
 };
 
@@ -118,15 +130,24 @@ struct Rivals {
 // decided by their margin and the reach of the factors, and the others by few of their rivals. It comes in two parts.
 // `count_behind` looks at the rows that are wrong already, or nearly: a change that mends too few of them is out.
 // `count_rest` adds the others; beyond `enough` it may be less than that, if it is more than `enough`.
-double count_behind(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors);
-double count_rest(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors,
+double count_behind(const AnsweredRows &rows, const Rivals &rivals, Factors factors);
+double count_rest(const AnsweredRows &rows, const Rivals &rivals, Factors factors,
                   double behind, double enough = std::numeric_limits<double>::infinity());
 
 // Whether so much is more than `enough`, by more than sums of weights are rounded.
 inline bool is_beyond(double wrong, double enough) { return wrong > enough + 1e-9 * (1 + enough); }
 
+// The weight of the rows that each of n changes would leave wrong. With `only_best` those are counted in full first that
+// leave fewest of the rows that are wrong now, and most of the others not at all: what they cannot mend is too much
+// already.
+using ChangeAt = std::function<Factors(std::size_t)>;
+void count_changes(const AnsweredRows &rows, std::size_t n, const ChangeAt &change, bool only_best, int n_jobs,
+                   double *wrong);
+
 // Without `probabilities` only `wrong` is worked out, which needs no exponentials; without `logs` no logarithms.
-ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
+ChangeScore score_change(const AnsweredRows &rows, Factors factors, bool probabilities,
                          bool logs);
+// The same for a change that is given as logs (rows, classes) to be added.
+ChangeScore score_sum(const AnsweredRows &rows, const double *sum, bool probabilities, bool logs);
 
 }  // namespace tanager

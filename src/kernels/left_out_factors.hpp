@@ -36,6 +36,8 @@ class LeftOutFactors {
     // constant and positive.
     std::shared_ptr<Factor> make_block(const std::vector<int> &block, const std::vector<const Factor *> &over);
     bool has_values(int column);
+    std::size_t n_rows() const { return labels_.size(); }
+    std::size_t n_classes() const { return std::size_t(like_.store.k); }
 
   private:
     // Rows by their values in some columns: numbers below `size`.

@@ -52,8 +52,8 @@ Scratch::Scratch(Scratch &&) noexcept = default;
 Scratch::~Scratch() = default;
 
 int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool classless) {
-    const auto key = std::make_tuple(child, parents, classless);
-    if (auto found = known_.find(key); found != known_.end()) return found->second;
+    auto key = std::make_tuple(child, parents, classless);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
     Term t;
     if (!parents.empty()) t.prefix = add_term(child, {parents.begin(), parents.end() - 1}, classless);
     t.child = child;
@@ -67,8 +67,9 @@ int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool class
     for (int p : parents) q *= std::max(1, store.n_values[p]);
     t.cell = estimate.cell(store.n_values[child], q) * joined_share(child, parents);
     t.total = t.cell * store.n_values[child];
-    terms.push_back(t);
-    return known_[key] = int(terms.size()) - 1;
+    terms.push_back(std::move(t));
+    known_.emplace(std::move(key), int(terms.size()) - 1);
+    return int(terms.size()) - 1;
 }
 
 std::vector<double> ScoringPlan::strengths() const {

@@ -82,6 +82,18 @@ void run_threads(std::size_t n, const Work &work) {
         if (error) std::rethrow_exception(error);
 }
 
+// Calls work(thread, q) for all q below n, on up to n_jobs threads.
+template <class Work>
+void in_turn(std::size_t n, int n_jobs, const Work &work) {
+    const std::size_t n_threads = std::size_t(std::max(1, std::min(n_jobs, int(n))));
+    run_threads(n_threads, [&](std::size_t t) {
+        for (std::size_t q = t; q < n; q += n_threads) {
+            check_interrupt();
+            work(t, q);
+        }
+    });
+}
+
 // Calls work(begin, end) on up to n_jobs ranges of rows; batches below `least` rows a thread stay together.
 template <class Work>
 void parallel_rows(std::int64_t n_rows, int n_jobs, const Work &work, std::int64_t least = 4096) {

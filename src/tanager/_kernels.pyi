@@ -589,11 +589,6 @@ def arc_factors(
 ) -> list[Factor]:
     """As `factors` for pairs (parent, child): P(child | y, parent) over P(child | y), which is in `alone`."""
 
-def sum_of_factors(
-    known: Factor | None, plus: Sequence[Factor], minus: Sequence[Factor], labels: _Codes, n_classes: int
-) -> Factor:
-    """Some factors added up, and others taken away, from a sum that is known on; a line for every row."""
-
 def block_factors(
     plan: ScoringPlan,
     blocks: Sequence[Sequence[int]],
@@ -607,6 +602,54 @@ def block_factors(
 
     The rows are all that was learned, once each, and have values in all these columns; pseudo-counts are constant
     and positive. The columns of a block are in order.
+    """
+
+def search_tree(
+    plan: ScoringPlan,
+    promising: Sequence[tuple[int, Sequence[int]]],
+    by_super_parent: bool,
+    codes: _Codes,
+    labels: _Codes,
+    once: _Floats | None,
+    log_prior: _Floats,
+    least_log: float,
+    unit: float,
+    joint: _Floats,
+    weights: _Floats | None,
+    preference: Sequence[int],
+    total: float,
+    log_loss: bool,
+    min_gain: float,
+    n_jobs: int,
+) -> list[int]:
+    """The parent of every column, or -1, of a tree that grows from `joint` on, arc by arc, while answers become better.
+
+    As `arc_factors` and `score_changes`, from the first step to the last: of the parents in `promising`, each with the
+    children that it may have, in order, the best one for all its children is found, and then the best of its arcs; or
+    the best of all arcs. `once` is the part of the weight of a row that is left out.
+    """
+
+def search_blocks(
+    plan: ScoringPlan,
+    backward: bool,
+    n_cells: Sequence[float],
+    most_columns: int,
+    most_cells: float,
+    cached_bytes: int,
+    codes: _Codes,
+    labels: _Codes,
+    log_prior: _Floats,
+    least_log: float,
+    joint: _Floats,
+    preference: Sequence[int],
+    total: float,
+    log_loss: bool,
+    min_gain: float,
+    n_jobs: int,
+) -> list[tuple[list[list[int]], float]]:
+    """Steps that add, leave out or join columns, with the criterion after each; see `block_factors`, `score_changes`.
+
+    Of one block it is said that it is added, or left out if it was there, and of two that they are joined.
     """
 
 def super_parent_sums(

@@ -52,7 +52,7 @@ class BestOf(Delegating):
 
     Choose it where you do not know which classifier suits your table. All candidates read the same counts, which are
     made once. A candidate whose structure does not depend on the rows is judged by leaving out one row after the other,
-    and the others by five folds. The rows are kept, as codes.
+    and the others by five folds; with fewer than five rows, the first one answers. The rows are kept, as codes.
 
     Parameters
     ----------
@@ -156,9 +156,13 @@ class BestOf(Delegating):
         models = [clone(candidate) for candidate in self._all_candidates()]
         lines = [Judged(repr(model)) for model in models]
         held = HeldOut.deal(self.memory, N_FOLDS, MOST_ROWS)
-        wide = self._counts_for(models, lines, counts, rows, len(held))
-        if len(held):
+        if rows.weight >= N_FOLDS:
+            wide = self._counts_for(models, lines, counts, rows, len(held))
             self._judge(models, lines, wide, held, rows)
+        else:  # structures of three or four rows, judged by one: chance would choose
+            wide = self._counts_for(models[:1], lines[:1], counts, rows, 0)
+            for line in lines:
+                line.note = f"not tried: fewer than {N_FOLDS} rows"
         place = preferred(lines, self.criterion)
         self._place = place  # the only member of a pool where none could be tried
         self._members = self._pool(lines) if self.pool is not None else ()
@@ -231,7 +235,8 @@ class BestOf(Delegating):
         if again:
             if memory.counts.order > 2:  # which none of these reads
                 memory.counts = memory.counts.narrowed(2, ())
-            answers = folded([m for m, _, _ in again], memory, held, self.n_threads, [a for _, a, _ in again])
+            judged, places = [m for m, _, _ in again], [a for _, a, _ in again]
+            answers = folded(judged, memory, held, self.n_threads, places, reuse=True)
             for (_, asked, line), proba in zip(again, answers, strict=True):
                 line.take(asked, proba, held, block.labels)
 

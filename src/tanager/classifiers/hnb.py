@@ -49,7 +49,7 @@ class HNB(CountsClassifier):
         return True
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        information = conditional_information(counts)
+        information = conditional_information(counts).copy()
         np.fill_diagonal(information, 0.0)
         total = information.sum(axis=1)
         alone = total <= 0  # nothing to mix: the class alone

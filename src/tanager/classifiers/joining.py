@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -62,9 +62,38 @@ class Joining(CountsClassifier):
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         blocks = self._first_blocks(counts.n_features)
         left_out = LeftOut(self, rows, self.criterion, ProductOfSums.of_blocks(blocks))
+        names = counts.schema.names
+        steps = [Step("start", ", ".join(_name(block, names) for block in blocks), left_out.quality()[0])]
+        whole = left_out.counts_blocks()
+        if left_out.searches_by_kernel and whole is not None and whole.all() and counts.n_features <= MANY_COLUMNS:
+            found = self._found_by_kernel(left_out, counts)
+        else:
+            found = self._search(left_out, counts, rows)
+        for chosen, value in found:
+            old, fresh = ([block for block in chosen if (block in blocks) == there] for there in (True, False))
+            did = "join" if len(chosen) > 1 else "remove" if old else "add"
+            steps.append(Step(did, " and ".join(_name(block, names) for block in (*old, *fresh)), value))
+            blocks = _after(blocks, chosen)
+        self.steps_ = tuple(steps)
+        return ProductOfSums.of_blocks(blocks)
+
+    def _found_by_kernel(self, left_out: LeftOut, counts: JointCounts) -> Iterator[_Found]:
+        n = counts.n_features
+        steps = left_out.search_blocks(
+            backward=bool(self._first_blocks(n)),
+            n_cells=(counts.schema.n_values + 1.0).tolist(),
+            most_columns=n if self.max_joined is None else self.max_joined,
+            most_cells=MOST_CELLS,
+            cached_bytes=CACHED_BYTES,
+            min_gain=float(self.min_gain),
+        )
+        return (([tuple(block) for block in chosen], value) for chosen, value in steps)
+
+    def _search(self, left_out: LeftOut, counts: JointCounts, rows: KeptRows | None) -> Iterator[_Found]:
+        """The search of the kernels for any counts, columns and criterion."""
+        blocks = self._first_blocks(counts.n_features)
         moves = _Moves(left_out, counts, rows, self.max_joined)
-        current, names = left_out.quality(), counts.schema.names
-        steps = [Step("start", ", ".join(_name(block, names) for block in blocks), current[0])]
+        current = left_out.quality()
         dependent = _dependent(counts)
         promising = None if dependent is None else _Promising(dependent)
         while True:
@@ -79,14 +108,9 @@ class Joining(CountsClassifier):
                 break
             left_out.make([factors[best]])
             chosen = [alone[best]] if best < len(alone) else moves.pair(together, best - len(alone))
-            old, fresh = ([block for block in chosen if (block in blocks) == there] for there in (True, False))
-            did = "join" if len(chosen) > 1 else "remove" if old else "add"
-            new = {_union(*chosen)} if len(chosen) > 1 else {*fresh}
-            steps.append(Step(did, " and ".join(_name(block, names) for block in (*old, *fresh)), quality[0]))
-            blocks, current = sorted({*blocks, *new} - {*old}), quality
+            yield chosen, quality[0]
+            blocks, current = _after(blocks, chosen), quality
             moves.forget(chosen)
-        self.steps_ = tuple(steps)
-        return ProductOfSums.of_blocks(blocks)
 
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         raise NotImplementedError
@@ -194,6 +218,7 @@ class FSSJ(Joining):
         return [(column, blocks) for column in alone]
 
 
+_Found = tuple[list[JoinedColumns], float]  # what was added, left out or joined in a step, and the criterion then
 _Partners = tuple[JoinedColumns, Sequence[JoinedColumns]]  # a block, and others that it can be joined to
 
 
@@ -385,6 +410,12 @@ class _Promising:
             near = {other for other in near if other > block}
         self._near[block] = sorted(near)
         return self._near[block]
+
+
+def _after(blocks: list[JoinedColumns], chosen: list[JoinedColumns]) -> list[JoinedColumns]:
+    """Blocks after a step: two that were chosen are joined, one is added, or left out if it was there."""
+    new = {_union(*chosen)} if len(chosen) > 1 else {*chosen} - {*blocks}
+    return sorted(({*blocks} | new) - ({*chosen} - new))
 
 
 def _union(one: JoinedColumns, other: JoinedColumns) -> JoinedColumns:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_option
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.left_out import Change, Factor, LeftOut, best_change, check_search
+from tanager.learning.left_out import LeftOut, best_change, check_search
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, ProductOfSums, naive
@@ -20,7 +19,6 @@ from tanager.structure.orders import descending
 MANY_COLUMNS = 100  # beyond, not every arc is tried
 SUPER_PARENTS = 16  # that are tried then
 PAIRS_PER_COLUMN = 2  # of which both arcs are tried then
-MOST_NUMBERS = 30_000_000  # that are kept to look for super-parents; beyond, arcs are added up again in each step
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -80,16 +78,28 @@ class SuperParentTAN(CountsClassifier):
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         left_out = LeftOut(self, rows, self.criterion, naive(counts.n_features))
-        arcs = _Arcs(left_out, counts.n_features)
-        parents: list[tuple[int, ...]] = [()] * counts.n_features
-        current = left_out.quality()
         promising = _promising(counts, self.search)
+        by_super_parent = self.search == "super_parent"
+        if left_out.searches_by_kernel:
+            found = left_out.search_tree(
+                [*promising.items()], by_super_parent=by_super_parent, min_gain=float(self.min_gain)
+            )
+            return ProductOfSums.one_each([() if s < 0 else (s,) for s in found])
+        return ProductOfSums.one_each(self._ranked(left_out, promising))
+
+    def _ranked(self, left_out: LeftOut, promising: dict[int, list[int]]) -> list[tuple[int, ...]]:
+        """The search of the kernels for a criterion that ranks all rows anew after each change."""
+        n = self.counts_.n_features
+        alone = left_out.factors([ProductOfSums((c,), ((),), (1.0,)) for c in range(n)])  # P(x_c | y)
+        every = [(s, c) for s, children in promising.items() for c in children]
+        arcs = dict(zip(every, left_out.arc_factors(every, alone), strict=True))
+        parents: list[tuple[int, ...]] = [()] * n
+        current = left_out.quality()
         while options := _possible(parents, promising):
             if self.search == "super_parent":
-                arcs.prepare([(s, c) for s, children in options for c in children])
-                options = [options[best_change(left_out, [arcs.together(*option) for option in options])[0]]]
+                changes = [[arcs[s, c] for c in children] for s, children in options]
+                options = [options[best_change(left_out, changes)[0]]]
             tried = [(s, c) for s, children in options for c in children]
-            arcs.prepare(tried)
             least = current[0] + self.min_gain
             best, quality = best_change(left_out, [[arcs[arc]] for arc in tried], above=least)
             if not quality[0] > least:
@@ -97,33 +107,7 @@ class SuperParentTAN(CountsClassifier):
             s, c = tried[best]
             left_out.make([arcs[s, c]])
             parents[c], current = (s,), quality
-        return ProductOfSums.one_each(parents)
-
-
-class _Arcs(dict[tuple[int, int], Factor]):
-    """What an arc from s to c does, P(x_c | y, x_s) in place of P(x_c | y); worked out when it is first looked at."""
-
-    def __init__(self, left_out: LeftOut, n: int) -> None:
-        super().__init__()
-        self._left_out = left_out
-        self._alone = left_out.factors([ProductOfSums((c,), ((),), (1.0,)) for c in range(n)])  # P(x_c | y)
-        self._sums: dict[int, tuple[set[int], Factor]] = {}  # children, and what their arcs add up to
-
-    def prepare(self, arcs: Sequence[tuple[int, int]]) -> None:
-        """Work out all these arcs at once."""
-        new = [arc for arc in arcs if arc not in self]
-        self.update(zip(new, self._left_out.arc_factors(new, self._alone), strict=True))
-
-    def together(self, s: int, children: list[int]) -> Change:
-        """What arcs from s to all these children do. The sum is kept: from step to step few children change."""
-        if self._left_out.joint.size * (len(self._sums) + 1) > MOST_NUMBERS:
-            return [self[s, c] for c in children]
-        known, total = self._sums.get(s, (set[int](), None))
-        gone, new = sorted(known - {*children}), [c for c in children if c not in known]
-        if total is None or gone or new:
-            total = self._left_out.sum_of(total, [self[s, c] for c in new], [self[s, c] for c in gone])
-            self._sums[s] = {*children}, total
-        return [total]
+        return parents
 
 
 def _promising(counts: JointCounts, search: str) -> dict[int, list[int]]:

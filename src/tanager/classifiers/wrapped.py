@@ -12,6 +12,7 @@ import numpy as np
 from tanager import saved
 from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
+from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts, sparse_families
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option
@@ -225,6 +226,7 @@ class Wrapped(Delegating):
         """The best setting, its structure, and what was tried."""
         trials = [_Trial(*setting) for setting in self._settings(model.own_learner)]
         plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
+        plain.options_hold()
         tried = trials[::-1]  # ties go to the later one
         for done, (learned, asked) in enumerate(steps("trying settings on a part", parts), 1):
             own = self._sample(counts, learned)
@@ -279,8 +281,8 @@ class Wrapped(Delegating):
             return {f: v for form in forms for f, v in self._figures(model, [form], learned, asked, counts).items()}
         if own is None:
             return dict.fromkeys(forms)
-        answering = model.attach(own, self.encoder_, learned)
-        return {form: _figures_of(answering.score_structure(form, asked.block.query), own, asked) for form in forms}
+        answering, block = model.attach(own, self.encoder_, learned), asked.block
+        return {form: _figures_of(answering.score_structure(form, block.query), own, block) for form in forms}
 
     def _counts_for(self, forms: list[ProductOfSums], learned: KeptRows, counts: JointCounts) -> JointCounts | None:
         rows = learned.block
@@ -354,9 +356,9 @@ def chance(sample: Sample) -> float:
     return float(np.median(pairs) / (2 * max(sample.n_rows, 1.0))) if len(pairs) else 0.0
 
 
-def _figures_of(proba: np.ndarray, counts: JointCounts, asked: KeptRows) -> tuple[float, ...]:
+def _figures_of(proba: np.ndarray, counts: JointCounts, asked: Block) -> tuple[float, ...]:
     """Weight of the rows answered correctly, sums of the probabilities of the true classes and their logs, weight."""
-    labels, weights = asked.block.labels, asked.block.weights
+    labels, weights = asked.labels, asked.weights
     w = np.ones(len(labels)) if weights is None else weights
     of_class = proba[np.arange(len(labels)), labels]
     right = decide(proba, counts.class_counts, None) == labels

@@ -400,7 +400,7 @@ def row_plan(model: CountsClassifier) -> _kernels.ScoringPlan | None:
 def keep_row_plan(model: CountsClassifier, current: Current, view: View) -> None:
     """Let the plan of the view that has answered a row answer the next ones."""
     current.row_plan = None
-    if view is current.view and not view.learned and model._scored_by() is model:
+    if view is current.view and not view.learned:
         until = due(model, current) if follows_counts(model, current) else math.inf
         current.row_plan = RowPlan(view.plan, _options(model), until)
 
@@ -408,9 +408,10 @@ def keep_row_plan(model: CountsClassifier, current: Current, view: View) -> None
 def _options(model: CountsClassifier) -> tuple[Any, ...]:
     """Options by which a plan answers or not, and which may be set at any time.
 
-    And whose they are: one that chooses another classifier shares what answers with it.
+    And whose they are: one that chooses another classifier shares what answers with it, and weighs classes as that does.
     """
-    return type(model), model.class_weight, model.unseen, model.calibrate, model.refresh, model.warm_up
+    weighing = model.class_weight, model._scored_by().class_weight
+    return type(model), *weighing, model.unseen, model.calibrate, model.refresh, model.warm_up
 
 
 def kernel_view(model: CountsClassifier, current: Current) -> View | None:

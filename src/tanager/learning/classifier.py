@@ -84,6 +84,7 @@ class Classifier(TakesTurns, Estimator):
     n_features_in_: int
     target_name_: str | None
     _warm_up: WarmUp | None = None  # the first rows of a stream, while cut points are not fixed
+    _options_hold = False  # see ``options_hold``
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -123,14 +124,14 @@ class Classifier(TakesTurns, Estimator):
             raise OptionError(f"schema={self.schema!r} is a {type(self.schema).__name__}; give a Schema, or None.")
 
     def options_hold(self) -> None:
-        """The next ``start`` need not check the options: they are those of another model, which has."""
+        """Options need not be checked: this is a copy, made by another part, of a model that has checked them."""
         self._options_hold = True
 
     # --- the life of a model: nothing learned, warming up, columns fixed ----------------------------------------
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        if not self.__dict__.pop("_options_hold", False):
+        if not self._options_hold:
             self.check_options()
         for name in ("n_features_in_", "feature_names_in_", "encoder_", "read_up_to_"):
             self.__dict__.pop(name, None)

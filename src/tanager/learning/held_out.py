@@ -20,6 +20,7 @@ from tanager.counts.sample import Sample
 from tanager.estimator import clone
 from tanager.learning.dealing import deal
 from tanager.learning.memory import Memory
+from tanager.scoring.view import View
 from tanager.stages import steps
 
 if TYPE_CHECKING:
@@ -92,15 +93,18 @@ def folded(
     held: HeldOut,
     n_jobs: int = 1,
     asked: Sequence[np.ndarray] | None = None,
+    *,
+    reuse: bool = False,
 ) -> list[np.ndarray]:
     """The rows asked about by several models, each fold by ones that have learned all rows but its own.
 
-    ``asked`` are the places of the rows that each model is asked about, where these are not all.
+    ``asked`` are the places of the rows that each model is asked about, where these are not all. With ``reuse`` nobody
+    needs the models afterwards.
     """
     assert memory.rows is not None
     block = memory.rows.block
     asked = [np.arange(len(held))] * len(models) if asked is None else asked
-    makers = [LearnedAgain(model) for model in models]
+    makers = [LearnedAgain(model, reuse=reuse) for model in models]
     out = [np.empty((len(places), memory.counts.n_classes)) for places in asked]
     for fold in steps("learning again without a fold", np.unique(held.fold).tolist()):
         own = np.flatnonzero(held.fold == fold)
@@ -110,21 +114,33 @@ def folded(
         for maker, places, answers in zip(makers, asked, out, strict=True):
             mine = held.fold[places] == fold
             query = block.part(held.rows[places[mine]]).query
-            answers[mine] = maker(rest).uncalibrated().score(query, n_jobs=n_jobs)
+            scorer = maker(rest).uncalibrated()
+            answers[mine] = (scorer.score_once if isinstance(scorer, View) else scorer.score)(query, n_jobs=n_jobs)
     return out
 
 
 class LearnedAgain:
-    """Makes models with the options of one that have learned what a memory holds, and nothing else."""
+    """Makes models with the options of one that have learned what a memory holds, and nothing else.
 
-    def __init__(self, model: CountsClassifier) -> None:
-        self.model, self.blank = model, clone(model)
+    Each is to be asked before the next one is made: it may be the same object.
+    """
+
+    def __init__(self, model: CountsClassifier, *, reuse: bool = False) -> None:
+        self.model = model
+        self._attached = model if reuse and not model.reads_numbers and model.attaches_again else None
+        if self._attached is None:
+            self.blank = clone(model)
+            self.blank.options_hold()
 
     def __call__(self, memory: Memory) -> CountsClassifier:
         """A model with this memory."""
+        if self._attached is not None:
+            self._attached.attach_again(memory.counts, memory.rows)
+            return self._attached
         model: CountsClassifier = copy.copy(self.blank)
         if not model.reads_numbers:
             model.attach(memory.counts, self.model.encoder_, memory.rows)
+            self._attached = model if model.attaches_again else None
         else:  # counts alone do not hold them, though the table may have no column of numbers (yet)
             model.start()
             model.classes_, model.encoder_ = memory.counts.classes, self.model.encoder_

@@ -78,6 +78,7 @@ class Judged:
     proba: np.ndarray = field(default_factory=lambda: NOTHING)
     labels: np.ndarray = field(default_factory=lambda: NOTHING)
     weights: np.ndarray = field(default_factory=lambda: NOTHING)
+    _means: dict[str, float] = field(default_factory=dict)  # by every criterion that was asked for
 
     @property
     def tried(self) -> bool:
@@ -89,6 +90,7 @@ class Judged:
         self.proba = np.full((len(held), proba.shape[1]), np.nan)
         self.proba[asked] = proba
         self.labels, self.weights = labels[held.rows].astype(np.intp), held.weights
+        self._means.clear()
 
     def losses(self, criterion: str) -> np.ndarray:
         """What every row costs by a criterion; NaN where it was not asked."""
@@ -104,9 +106,12 @@ class Judged:
         """The mean loss by a criterion; infinite where it was not tried."""
         if not self.tried:
             return math.inf
-        losses = self.losses(criterion)
-        asked = ~np.isnan(losses)
-        return float(losses[asked] @ self.weights[asked] / max(float(self.weights[asked].sum()), 1e-300))
+        if criterion not in self._means:
+            losses = self.losses(criterion)
+            asked = ~np.isnan(losses)
+            mean = losses[asked] @ self.weights[asked] / max(float(self.weights[asked].sum()), 1e-300)
+            self._means[criterion] = float(mean)
+        return self._means[criterion]
 
     def rank(self, criterion: str) -> float:
         """For sorting, best first."""

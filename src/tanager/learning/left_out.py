@@ -146,10 +146,6 @@ class LeftOut:
         """Logs of the joint by another form."""
         return self._log_joint(self._view(form), self._once)
 
-    def sum_of(self, known: Factor | None, plus: Sequence[Factor], minus: Sequence[Factor] = ()) -> Factor:
-        """Factors added up, and others taken away, from a sum that is known on; one number per row and class."""
-        return _kernels.sum_of_factors(known, plus, minus, self.labels, self.joint.shape[1])
-
     def arc_factors(self, arcs: Sequence[tuple[int, int]], alone: Sequence[Factor]) -> list[Factor]:
         """What an arc does, P(x_c | y, x_s) in place of P(x_c | y), for pairs (s, c); the latter are in ``alone``."""
         if not arcs:
@@ -190,6 +186,41 @@ class LeftOut:
         if not self._is_plain():
             return None
         return np.asarray((rows.codes < self._model.counts_.schema.n_values).all(axis=0))
+
+    @property
+    def searches_by_kernel(self) -> bool:
+        """Whether ``search_tree`` and ``search_blocks`` know the criterion."""
+        return self._criterion != "auc"
+
+    def search_tree(
+        self, promising: Sequence[tuple[int, Sequence[int]]], *, by_super_parent: bool, min_gain: float
+    ) -> list[int]:
+        """The parent of every column, or -1: see ``_kernels.search_tree``."""
+        view, rows = self._empty, self._once
+        cells = self._columns, rows.labels, rows.weights, self._prior, float(np.log(TINY)), view.unit
+        return _kernels.search_tree(
+            view.plan, promising, by_super_parent, *cells, self.joint, self.weights, *self._search_options(min_gain)
+        )
+
+    def search_blocks(
+        self,
+        *,
+        backward: bool,
+        n_cells: Sequence[float],
+        most_columns: int,
+        most_cells: float,
+        cached_bytes: int,
+        min_gain: float,
+    ) -> list[tuple[list[list[int]], float]]:
+        """Steps that add, leave out or join columns: see ``_kernels.search_blocks``."""
+        limits = n_cells, most_columns, most_cells, cached_bytes
+        cells = self._columns, self._once.labels, self._prior, float(np.log(TINY))
+        return _kernels.search_blocks(
+            self._empty.plan, backward, *limits, *cells, self.joint, *self._search_options(min_gain)
+        )
+
+    def _search_options(self, min_gain: float) -> tuple[list[int], float, bool, float, int]:
+        return self._preference, self._total, self._criterion == "log_loss", min_gain, self._model.n_threads
 
     def _view(self, form: Form, counts: JointCounts | None = None) -> View:
         """Without class weights: they multiply the odds of whatever is chosen."""

@@ -139,7 +139,7 @@ class Memory:
     @property
     def holds_all_rows(self) -> bool:
         """Whether the kept rows are those behind the counts."""
-        return self.rows is not None and bool(np.isclose(self.rows.weight, self.counts.n_rows))
+        return self.rows is not None and math.isclose(self.rows.weight, self.counts.n_rows, rel_tol=1e-5, abs_tol=1e-8)
 
     @property
     def has_let_rows_go(self) -> bool:

@@ -22,6 +22,7 @@ Queue = tuple[np.ndarray, np.ndarray, np.ndarray]  # codes, labels and raw weigh
 COMPILE_SECONDS = 2e-8  # that a cell takes to compile, about
 COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
 PAIRS_SHORTER = 10  # so many cells of members with one super-parent are worked out while one is compiled, about
+SUMS_ONCE = 16  # so many cells of sums over parents are worked out while one is compiled, and added up with others
 PAIRS_LIMIT = 2**18  # cells up to which that holds: beyond, the counts leave the cache from row to row
 
 
@@ -210,6 +211,13 @@ class View:
             tables.score(codes, out, log_joint, n_jobs)
             self._answer_unanswered(codes, out, log_joint, n_jobs=n_jobs)
         return out
+
+    def score_once(self, query: Query, *, n_jobs: int = 1) -> np.ndarray:
+        """Posterior probabilities by a view that is not asked again: few rows are not worth tables of large sums."""
+        form = self.form
+        sums = isinstance(form, ProductOfSums) and len(form.child) > 4 * self.counts.n_features
+        worth = not sums or len(query.codes) * self.n_reads >= SUMS_ONCE * self.n_cells
+        return self.score(query, n_jobs=n_jobs, may_compile=worth)
 
     def _current_tables(self, n_rows: int, may_compile: bool = True) -> _kernels.Compiled | None:
         """Compiled tables, where they are current or worth making for so many rows."""

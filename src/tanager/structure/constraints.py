@@ -112,7 +112,7 @@ class Constraints:
                 )
 
     def _check_cycle(self) -> None:
-        found = graph.cycle(self.required_parents())
+        found = graph.cycle(self.required_parents()) if self.required else None
         if found is not None:
             shown = " -> ".join(self.names[i] for i in found)
             raise OptionError(f"the required arcs form a cycle: {shown}. Leave one of them out.")

@@ -7,6 +7,8 @@ bit with the order of summation, and ties must not depend on that.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 
@@ -19,18 +21,25 @@ ROWS, IJY, IY, JY, Y, IJ = range(6)
 J = 7
 
 # Of the last counts that were asked about, and the version that they had: classifiers that share counts ask in turn.
-_last: tuple[weakref.ref[JointCounts], int, np.ndarray] | None = None
+_last: tuple[weakref.ref[JointCounts], int, dict[str, np.ndarray]] | None = None
 
 
-def pair_sums(counts: JointCounts) -> np.ndarray:
-    """Sums of N log N for every pair of columns, the raw material of all information measures (n, n, 8)."""
-    global _last
-    last = _last  # another thread may put its own there at any time
-    if last is None or last[0]() is not counts or last[1] != counts.version:
-        sums = _kernels.pair_sums(counts.pairs, counts.offsets, counts.schema.n_values)
-        sums.flags.writeable = False
-        last = _last = (weakref.ref(counts, _forget), counts.version, sums)
-    return last[2]
+def _remembered(measure: Callable[[JointCounts], np.ndarray]) -> Callable[[JointCounts], np.ndarray]:
+    """What a measure says of the last counts is kept, and not to be written to."""
+
+    @wraps(measure)
+    def found(counts: JointCounts) -> np.ndarray:
+        global _last
+        last = _last  # another thread may put its own there at any time
+        if last is None or last[0]() is not counts or last[1] != counts.version:
+            last = _last = (weakref.ref(counts, _forget), counts.version, {})
+        if measure.__name__ not in last[2]:
+            numbers = measure(counts)
+            numbers.flags.writeable = False
+            last[2][measure.__name__] = numbers
+        return last[2][measure.__name__]
+
+    return found
 
 
 def _forget(gone: weakref.ref[JointCounts]) -> None:
@@ -39,18 +48,27 @@ def _forget(gone: weakref.ref[JointCounts]) -> None:
         _last = None
 
 
+@_remembered
+def pair_sums(counts: JointCounts) -> np.ndarray:
+    """Sums of N log N for every pair of columns, the raw material of all information measures (n, n, 8)."""
+    return _kernels.pair_sums(counts.pairs, counts.offsets, counts.schema.n_values)
+
+
+@_remembered
 def conditional_information(counts: JointCounts) -> np.ndarray:
     """I(X_i; X_j | Y) for all pairs, over the rows with both present."""
     s = pair_sums(counts)
     return _per_row(s[..., IJY] + s[..., Y] - s[..., IY] - s[..., JY], s[..., ROWS])
 
 
+@_remembered
 def class_information_given(counts: JointCounts) -> np.ndarray:
     """I(X_i; Y | X_j): the information of column i (rows of the result) about the class, given column j."""
     s = pair_sums(counts)
     return _per_row(s[..., IJY] + s[..., J] - s[..., IJ] - s[..., JY], s[..., ROWS])
 
 
+@_remembered
 def class_information(counts: JointCounts) -> np.ndarray:
     """I(X_i; Y) for every column, over the rows with the column present."""
     n_values, n = counts.schema.n_values, counts.n_features

@@ -73,10 +73,10 @@ def k_dependence(counts: JointCounts, k: int, threshold: float = 0.0) -> list[tu
     information = conditional_information(counts) if counts.n_features > 1 else np.zeros((1, 1))
     parents: list[tuple[int, ...]] = [()] * counts.n_features
     for place, i in enumerate(order):
-        earlier = np.array(order[:place], dtype=np.intp)
+        own, earlier = information[i].tolist(), order[:place]
         if place > 10 * max(k, 1):  # to sort them all takes longer than to find the k-th
-            values = information[i, earlier]
-            earlier = earlier[values >= np.partition(values, place - max(k, 1))[place - max(k, 1)]]
-        best = earlier[np.lexsort((earlier, -information[i, earlier]))[:k]].tolist()
-        parents[i] = tuple(j for j in best if threshold <= 0 or information[i, j] > threshold)
+            least = float(np.partition(information[i, earlier], place - max(k, 1))[place - max(k, 1)])
+            earlier = [j for j in earlier if own[j] >= least]
+        best = sorted((-own[j], j) for j in earlier)[:k]
+        parents[i] = tuple(j for gain, j in best if threshold <= 0 or -gain > threshold)
     return parents
