@@ -288,6 +288,20 @@ def test_weights_go_to_the_memory_that_fits_the_stream() -> None:
     assert model.weights_["20 rows"] > abs(model.weights_["all rows"])
 
 
+def test_a_row_that_changes_after_its_answer_is_learned_as_it_is_then() -> None:
+    X, y = stream(gaps=False)
+    asked, unasked = (HalfLives(AODE(warm_up=40), half_lives=SHORT) for _ in range(2))
+    for cells, label in zip(X.tolist(), y.tolist(), strict=True):
+        row = {f"x{i}": cell for i, cell in enumerate(cells)}
+        asked.predict_proba_one(row)
+        row["x1"], row["x0"] = "b", row["x3"]
+        asked.learn_one(row, label)
+        unasked.learn_one(dict(row), label)
+    np.testing.assert_array_equal(asked.predict_proba(X), unasked.predict_proba(X))
+    for one, other in zip(asked.members_, unasked.members_, strict=True):
+        assert one.counts_ == other.counts_
+
+
 @pytest.mark.parametrize("sizes", [[1] * 1500, [700, 1, 1, 1, 500, 1, 296], [1500]])
 def test_the_history_of_weights_has_every_so_many_rows_however_they_come(sizes: list[int]) -> None:
     path = np.random.default_rng(0).random((1500, 3))

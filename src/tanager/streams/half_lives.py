@@ -116,8 +116,8 @@ class HalfLives(Classifier):
     -----
     "stacking" is log-linear pooling with online gradient descent on the log loss, in steps of 0.3 over the root of the
     fading sum of squared gradients; "fixed-share" is Herbster and Warmuth (1998). Columns are encoded once for all
-    half-lives, and members that are AODE or naive Bayes have their counts side by side: five half-lives take about
-    twice the time of one. AODE takes O(n²) steps for a row of n columns, which ``max_columns`` limits. With one
+    half-lives, and members that are AODE or naive Bayes have their counts side by side: five half-lives take two to
+    three times as long as one. AODE takes O(n²) steps for a row of n columns, which ``max_columns`` limits. With one
     half-life the answers are those of its member.
 
     Examples
