@@ -226,7 +226,7 @@ class Wrapped(Delegating):
         """The best setting, its structure, and what was tried."""
         trials = [_Trial(*setting) for setting in self._settings(model.own_learner)]
         plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
-        plain._options_checked = True
+        plain.options_checked = True
         tried = trials[::-1]  # ties go to the later one
         for done, (learned, asked) in enumerate(steps("trying settings on a part", parts), 1):
             own = self._sample(counts, learned)

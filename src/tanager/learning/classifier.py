@@ -67,8 +67,8 @@ class Classifier(TakesTurns, Estimator):
         add_classes can_leave_out check_fitted check_labels check_learned check_options
         check_row_times check_started check_teachable choose class_codes class_name classes_with code_of columns_fixed
         count_warm_up encoder_options fit_columns fit_schema fit_table from_state has_chosen has_learned keeps_choice
-        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to read_again_by start
-        started stream_proba take_over to_state validate_table
+        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to options_checked read_again_by
+        start started stream_proba take_over to_state validate_table
     """)
 
     _answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model
@@ -88,7 +88,7 @@ class Classifier(TakesTurns, Estimator):
     n_features_in_: int
     target_name_: str | None
     _warm_up: WarmUp | None = None  # the first rows of a stream, while cut points are not fixed
-    _options_checked = False  # of a copy of a model that has learned with the same options
+    options_checked = False  # of a copy of a model that has learned with the same options
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ class Classifier(TakesTurns, Estimator):
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        if not self._options_checked:
+        if not self.options_checked:
             self.check_options()
         for name in ("n_features_in_", "feature_names_in_", "encoder_", "read_up_to_"):
             self.__dict__.pop(name, None)
