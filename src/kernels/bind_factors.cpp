@@ -119,10 +119,10 @@ SearchedAnswers as_searched(const LogJoint &joint, const AnyArray &labels, const
 
 // `once`: the part of the weight of a row that is left out.
 std::vector<int> grow_tree(PyPlan &self, const Promising &promising, bool by_super_parent, const AnyArray &codes_,
-                             const AnyArray &labels, const std::optional<WeightArray> &once, const LogJoint &log_prior,
-                             double least_log, double unit, const LogJoint &joint,
-                             const std::optional<WeightArray> &weights, const std::vector<int> &preference,
-                             double total, bool log_loss, double min_gain, int n_jobs) {
+                           const AnyArray &labels, const std::optional<WeightArray> &once, const LogJoint &log_prior,
+                           double least_log, double unit, const LogJoint &joint,
+                           const std::optional<WeightArray> &weights, const std::vector<int> &preference, double total,
+                           bool log_loss, double min_gain, int n_jobs) {
     const Codes codes = as_codes(codes_, self.plan.store.n);
     const LeftOut left_out = as_left_out(labels, once, unit, codes.n_rows);
     check_left_out_rows(self, codes, left_out, log_prior);
@@ -138,10 +138,10 @@ std::vector<int> grow_tree(PyPlan &self, const Promising &promising, bool by_sup
 }
 
 using Steps = std::vector<std::pair<Sets, double>>;
-Steps join_blocks(PyPlan &self, bool backward, const std::vector<double> &n_cells, int most_columns,
-                    double most_cells, std::size_t cached_bytes, const AnyArray &codes_, const AnyArray &labels,
-                    const LogJoint &log_prior, double least_log, const LogJoint &joint,
-                    const std::vector<int> &preference, double total, bool log_loss, double min_gain, int n_jobs) {
+Steps join_blocks(PyPlan &self, bool backward, const std::vector<double> &n_cells, int most_columns, double most_cells,
+                  std::size_t cached_bytes, const AnyArray &codes_, const AnyArray &labels, const LogJoint &log_prior,
+                  double least_log, const LogJoint &joint, const std::vector<int> &preference, double total,
+                  bool log_loss, double min_gain, int n_jobs) {
     const Codes codes = as_codes(codes_, self.plan.store.n);
     const LeftOut left_out = as_left_out(labels, std::nullopt, 1, codes.n_rows);
     check_left_out_rows(self, codes, left_out, log_prior);
@@ -171,9 +171,9 @@ void bind_factors(nb::module_ &m) {
           arg("weights").none(), arg("log_prior"), arg("least_log"), arg("unit") = 1.0);
     m.def("factors", &factors, arg("plan"), arg("products"), arg("over"), arg("codes"), arg("labels"),
           arg("weights").none(), arg("log_prior"), arg("least_log"), arg("unit") = 1.0);
-    m.def("search_tree", &grow_tree, arg("plan"), arg("promising"), arg("by_super_parent"), arg("codes"),
-          arg("labels"), arg("once").none(), arg("log_prior"), arg("least_log"), arg("unit"), arg("joint"),
-          arg("weights").none(), arg("preference"), arg("total"), arg("log_loss"), arg("min_gain"), arg("n_jobs"));
+    m.def("search_tree", &grow_tree, arg("plan"), arg("promising"), arg("by_super_parent"), arg("codes"), arg("labels"),
+          arg("once").none(), arg("log_prior"), arg("least_log"), arg("unit"), arg("joint"), arg("weights").none(),
+          arg("preference"), arg("total"), arg("log_loss"), arg("min_gain"), arg("n_jobs"));
     m.def("search_blocks", &join_blocks, arg("plan"), arg("backward"), arg("n_cells"), arg("most_columns"),
           arg("most_cells"), arg("cached_bytes"), arg("codes"), arg("labels"), arg("log_prior"), arg("least_log"),
           arg("joint"), arg("preference"), arg("total"), arg("log_loss"), arg("min_gain"), arg("n_jobs"));

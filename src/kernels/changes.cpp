@@ -25,8 +25,7 @@ inline bool wins(const double *value, int k, double best, int label, const std::
 }
 
 // The logs of a row after a change.
-inline void changed(const AnsweredRows &rows, std::int64_t r, Factors factors, int k,
-                    double *value) {
+inline void changed(const AnsweredRows &rows, std::int64_t r, Factors factors, int k, double *value) {
     const double *joint = rows.joint + r * k;
     for (int c = 0; c < k; ++c) value[c] = joint[c];
     for (const Factor *factor : factors) {
@@ -129,8 +128,7 @@ Factor Factor::negated() const {
     return other;
 }
 
-ChangeScore score_change(const AnsweredRows &rows, Factors factors, bool probabilities,
-                         bool logs) {
+ChangeScore score_change(const AnsweredRows &rows, Factors factors, bool probabilities, bool logs) {
     const auto change = [&](std::int64_t r, double *value) { changed(rows, r, factors, rows.k, value); };
     return score_rows(rows, change, probabilities, logs);
 }
@@ -143,8 +141,8 @@ ChangeScore score_sum(const AnsweredRows &rows, const double *sum, bool probabil
     return score_rows(rows, change, probabilities, logs);
 }
 
-// Most rows are too far ahead, or behind, for any line of a factor: in the order of their margins they need not be looked
-// at. Ranges of margins will do, and are found in two passes.
+// Most rows are too far ahead, or behind, for any line of a factor: in the order of their margins they need not be
+// looked at. Ranges of margins will do, and are found in two passes.
 void Rivals::order_rows() {
     const std::size_t m = margin.size();
     const auto [least, most] = std::minmax_element(margin.begin(), margin.end());
@@ -342,8 +340,7 @@ double count_behind(const AnsweredRows &rows, const Rivals &rivals, Factors fact
     return wrong;
 }
 
-double count_rest(const AnsweredRows &rows, const Rivals &rivals, Factors factors,
-                  double behind, double enough) {
+double count_rest(const AnsweredRows &rows, const Rivals &rivals, Factors factors, double behind, double enough) {
     if (is_beyond(behind, enough)) return behind;
     if (one_line_says_all(rows, factors))
         if (const auto found = rest_of_two(rivals, *factors[0], behind, enough)) return *found;

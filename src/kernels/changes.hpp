@@ -101,10 +101,10 @@ constexpr double kTie = 1e-9;
 
 // How far the own class of every row is ahead of each of the others, the closest (or the furthest ahead) first.
 struct Rivals {
-    std::vector<double> margin;           // over the first of them
-    std::vector<std::int32_t> behind;     // rows whose own class is behind, or nearly
-    std::vector<double> gap;              // of more than two classes: (rows, classes - 1), ascending; negative where the
-    std::vector<std::int32_t> who;        // own class is behind; and which class that is
+    std::vector<double> margin;        // over the first of them
+    std::vector<std::int32_t> behind;  // rows whose own class is behind, or nearly
+    std::vector<double> gap;           // of more than two classes: (rows, classes - 1), ascending; negative where the
+    std::vector<std::int32_t> who;     // own class is behind; and which class that is
     std::vector<std::int32_t> by_margin;  // of two classes: rows, those behind first, in ranges of margins
     std::vector<double> margin_of;        // and their margins in that order
     explicit Rivals(const AnsweredRows &rows);
@@ -131,22 +131,21 @@ struct Rivals {
 // `count_behind` looks at the rows that are wrong already, or nearly: a change that mends too few of them is out.
 // `count_rest` adds the others; beyond `enough` it may be less than that, if it is more than `enough`.
 double count_behind(const AnsweredRows &rows, const Rivals &rivals, Factors factors);
-double count_rest(const AnsweredRows &rows, const Rivals &rivals, Factors factors,
-                  double behind, double enough = std::numeric_limits<double>::infinity());
+double count_rest(const AnsweredRows &rows, const Rivals &rivals, Factors factors, double behind,
+                  double enough = std::numeric_limits<double>::infinity());
 
 // Whether so much is more than `enough`, by more than sums of weights are rounded.
 inline bool is_beyond(double wrong, double enough) { return wrong > enough + 1e-9 * (1 + enough); }
 
-// The weight of the rows that each of n changes would leave wrong. With `only_best` those are counted in full first that
-// leave fewest of the rows that are wrong now, and most of the others not at all: what they cannot mend is too much
-// already.
+// The weight of the rows that each of n changes would leave wrong. With `only_best` those are counted in full first
+// that leave fewest of the rows that are wrong now, and most of the others not at all: what they cannot mend is too
+// much already.
 using ChangeAt = std::function<Factors(std::size_t)>;
 void count_changes(const AnsweredRows &rows, std::size_t n, const ChangeAt &change, bool only_best, int n_jobs,
                    double *wrong);
 
 // Without `probabilities` only `wrong` is worked out, which needs no exponentials; without `logs` no logarithms.
-ChangeScore score_change(const AnsweredRows &rows, Factors factors, bool probabilities,
-                         bool logs);
+ChangeScore score_change(const AnsweredRows &rows, Factors factors, bool probabilities, bool logs);
 // The same for a change that is given as logs (rows, classes) to be added.
 ChangeScore score_sum(const AnsweredRows &rows, const double *sum, bool probabilities, bool logs);
 

@@ -251,8 +251,9 @@ class BlockSearch {
     LeftOutFactors &factors_;
     SearchedAnswers &answers_;
     const JoiningOptions &options_;
-    std::vector<Block> blocks_;               // all that there ever were
-    std::vector<std::size_t> there_, unused_;  // those in the product, in the order of their columns; columns that are not
+    std::vector<Block> blocks_;  // all that there ever were
+    std::vector<std::size_t> there_,
+        unused_;  // those in the product, in the order of their columns; columns that are not
     std::unordered_map<std::uint64_t, std::shared_ptr<Factor>> joined_;  // of two; none: too many columns or cells
     std::size_t nbytes_ = 0;
 
@@ -323,8 +324,8 @@ class BlockSearch {
         if (move.other != kNone) {
             done.chosen.push_back(blocks_[move.other].columns);
             remove(there_, move.other);
-            blocks_.push_back({both(move.block, move.other), blocks_[move.block].n_cells * blocks_[move.other].n_cells,
-                               {}, {}});
+            blocks_.push_back(
+                {both(move.block, move.other), blocks_[move.block].n_cells * blocks_[move.other].n_cells, {}, {}});
             insert(blocks_.size() - 1);
         } else if (!was_there) {
             insert(move.block);
@@ -342,7 +343,8 @@ class BlockSearch {
         there_.insert(std::upper_bound(there_.begin(), there_.end(), q, before), q);
     }
 
-    // Blocks that were moved are not joined again as they were; all that were are forgotten where they take much memory.
+    // Blocks that were moved are not joined again as they were; all that were are forgotten where they take much
+    // memory.
     void forget(const Move &move) {
         if (nbytes_ > options_.cached_bytes) {
             joined_.clear();

@@ -1,5 +1,5 @@
-// Wrapper searches over products, from the first step to the last: of all changes that are possible, the one after which
-// most learned rows are answered correctly, each left out, is made, until none gains enough.
+// Wrapper searches over products, from the first step to the last: of all changes that are possible, the one after
+// which most learned rows are answered correctly, each left out, is made, until none gains enough.
 #pragma once
 #include <utility>
 
@@ -11,8 +11,8 @@ namespace tanager::scoring {
 // The criterion is accuracy, and of equals the mean probability of the true class; or the mean of its log.
 struct SearchOptions {
     bool log_loss = false;
-    double min_gain = 0;    // of a step
-    double total = 1;       // weight of all rows
+    double min_gain = 0;  // of a step
+    double total = 1;     // weight of all rows
     int n_jobs = 1;
 };
 
@@ -25,7 +25,8 @@ class SearchedAnswers {
     // The place of the best change, the first of equals, and its criterion. Which of equals is best is not looked into
     // where none is above a number.
     std::pair<std::size_t, double> best(const std::vector<const Factor *> &factors, double above) const;
-    // The best of n changes that are given as logs for every row and class; sum(q, thread) makes them, again if need be.
+    // The best of n changes that are given as logs for every row and class; sum(q, thread) makes them, again if need
+    // be.
     template <class Sum>
     std::size_t best_sum(std::size_t n, const Sum &sum) const;
     void make(const Factor &factor) { factor.add_to(joint_.data(), 1); }
@@ -54,11 +55,11 @@ struct JoiningStep {
     double criterion;
 };
 struct JoiningOptions {
-    bool backward = false;            // begin with all columns, each alone
-    std::vector<double> n_cells;      // values of every column that a block is taken to have
-    std::size_t most_columns = 1;     // of a block
-    double most_cells = 0;            // likewise
-    std::size_t cached_bytes = 0;     // of factors that are kept from step to step
+    bool backward = false;         // begin with all columns, each alone
+    std::vector<double> n_cells;   // values of every column that a block is taken to have
+    std::size_t most_columns = 1;  // of a block
+    double most_cells = 0;         // likewise
+    std::size_t cached_bytes = 0;  // of factors that are kept from step to step
 };
 std::vector<JoiningStep> search_blocks(LeftOutFactors &factors, SearchedAnswers &answers,
                                        const JoiningOptions &options);

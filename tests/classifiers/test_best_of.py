@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from registry import small_table
-from tanager import A2DE, AODE, FANC, KDB, TAN, WAODE, BestOf, NaiveBayes, NBTree, OptionError, load
-from tanager.learning.held_out import HeldOut
+from tanager import A2DE, AODE, FANC, KDB, SPODE, TAN, WAODE, BestOf, NaiveBayes, NBTree, OptionError, load
+from tanager.learning.held_out import HeldOut, folded
 from tanager.learning.judging import Judged, Work, forecast, mean_and_error, preferred, rows_within
 from tanager.learning.pooling import linear_pooled, log_pool, log_pooled
 from tanager.persist import from_bytes, to_bytes
@@ -221,3 +221,46 @@ def test_candidates_whose_turn_comes_after_the_time_limit_are_not_tried(monkeypa
     assert "time" not in notes["NaiveBayes"] + notes["TAN"]
     with pytest.raises(OptionError, match="time_limit=0"):
         BestOf(time_limit=0).fit(X, y)
+
+
+def test_fewer_than_five_rows_judge_nobody():
+    few = BestOf().fit(X[:4], y[:4])
+    assert isinstance(few.best_, AODE)
+    assert {line["note"] for line in few.table_} == {"* chosen", "not tried: fewer than 5 rows"}
+    wide = BestOf([A2DE(), NaiveBayes()], pool="log").fit(X[:4], y[:4])
+    np.testing.assert_allclose(wide.predict_proba(X), A2DE(bins="refined").fit(X[:4], y[:4]).predict_proba(X))
+    assert any(line["rows"] for line in BestOf().fit(X[:5], y[:5]).table_)
+
+
+@pytest.mark.parametrize("model", [TAN(), WAODE(), KDB(k=2), NBTree(), SPODE()], ids=repr)
+def test_a_model_that_is_used_again_for_every_fold_answers_as_fresh_ones_do(model):
+    asked = BestOf([model]).fit(X, y)  # whose memory keeps the rows
+    held = HeldOut.deal(asked.memory)
+
+    def attached():
+        return clone(model).attach(asked.counts_, asked.encoder_, asked.memory.rows)
+
+    fresh = np.empty((len(held), 3))
+    for fold in np.unique(held.fold):
+        own = np.flatnonzero(held.fold == fold)
+        fresh[own] = folded([attached()], asked.memory, held.part(own))[0]
+    assert (folded([attached()], asked.memory, held)[0] == fresh).all()
+    assert (folded([attached()], asked.memory, held, reuse=True)[0] == fresh).all()
+
+
+def test_single_rows_are_answered_as_a_batch_is_whatever_the_chosen_one_is_told():
+    rows = [{f"x{i}": cell for i, cell in enumerate(row)} for row in X.tolist()]
+    model = BestOf([NaiveBayes(), TAN()], refresh=1000)
+    for row, label in zip(rows, y.tolist(), strict=True):
+        model.predict_proba_one(row)
+        model.learn_one(row, label)
+
+    def both():
+        return list(model.predict_proba_one(rows[0]).values()), model.predict_proba([rows[0]])[0].tolist()
+
+    plain, batch = both()
+    assert plain == pytest.approx(batch)
+    model.best_.set_params(class_weight="balanced")
+    balanced, batch = both()
+    assert balanced == pytest.approx(batch)
+    assert balanced != pytest.approx(plain)

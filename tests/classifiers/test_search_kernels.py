@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tanager import A2DE, AnytimeA2DE, BestOf, SemiNaiveBayes, SuperParentTAN, Wrapped, _kernels
+from tanager import A2DE, BSEJ, FSSJ, AnytimeA2DE, BestOf, SemiNaiveBayes, SuperParentTAN, Wrapped, _kernels
+from tanager.classifiers import joining
 from tanager.counts.block import Block
 from tanager.learning.left_out import LeftOut
 from tanager.scoring.forms import ProductOfSums, naive
@@ -33,7 +34,7 @@ def logs_of(factor, like):
 
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("k", [2, 3])
-def test_arcs_and_their_sums_are_those_of_whole_forms(k, gaps):
+def test_arcs_are_those_of_whole_forms(k, gaps):
     left_out = left_out_of(k, gaps)
     single = [ProductOfSums((c,), ((),), (1.0,)) for c in range(5)]
     alone = left_out.factors(single)
@@ -43,23 +44,77 @@ def test_arcs_and_their_sums_are_those_of_whole_forms(k, gaps):
         expected = left_out.log_joint(ProductOfSums((c,), ((s,),), (1.0,))) - left_out.log_joint(single[c])
         np.testing.assert_allclose(logs_of(factor, left_out.joint), expected, atol=1e-12)
     np.testing.assert_allclose(left_out.joint, left_out.log_joint(naive(5)), atol=1e-12)  # it begins with such tables
-    each = [logs_of(factor, left_out.joint) for factor in found]
-    first = left_out.sum_of(None, found[:3])
-    np.testing.assert_allclose(logs_of(first, left_out.joint), each[0] + each[1] + each[2], atol=1e-12)
-    second = left_out.sum_of(first, found[3:], found[:1])
-    np.testing.assert_allclose(logs_of(second, left_out.joint), each[1] + each[2] + each[3], atol=1e-12)
-    with pytest.raises(ValueError, match="no sum of factors"):
-        left_out.sum_of(found[0], found[1:])
-    with pytest.raises(ValueError, match="other rows or classes"):
-        _kernels.sum_of_factors(None, found, (), left_out.labels[:-1], k)
     with pytest.raises(ValueError, match="impossible attribute"):
         left_out.arc_factors([(5, 1)], alone)
+
+
+def searched(model, X, y, **fit):
+    """What a search finds in the kernels, and what it finds step by step in Python."""
+    model.fit(X, y, **fit)
+    found = model.structure_, getattr(model, "steps_", None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LeftOut, "searches_by_kernel", False)
+        model.fit(X, y, **fit)
+        return found, (model.structure_, getattr(model, "steps_", None))
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SuperParentTAN(),
+        SuperParentTAN(search="arcs", n_jobs=2),
+        SuperParentTAN(criterion="log_loss", min_gain=0.001),
+        FSSJ(),
+        FSSJ(max_joined=2),
+        BSEJ(criterion="log_loss", n_jobs=2),
+        BSEJ(min_gain=0.005, smoothing=0.3),
+    ],
+    ids=repr,
+)
+def test_a_search_in_the_kernels_finds_what_one_in_python_finds(model, seed, k, gaps):
+    X, y = table(m=120, n=7, k=k, seed=seed, gaps=gaps)
+    X[:, 3] = (np.where(X[:, 2] == None, 0, X[:, 2]) + y) % 3  # noqa: E711
+    found, expected = searched(model, X, y)
+    assert found == expected
+    weighted, expected = searched(model, X, y, sample_weight=0.5 + np.arange(len(y)) % 3)
+    assert weighted == expected
+
+
+def test_searches_refuse_what_does_not_fit():
+    left_out = left_out_of()
+    cells = {"backward": False, "n_cells": [3.0] * 5, "most_columns": 5, "most_cells": 1e4, "cached_bytes": 10**6}
+    assert left_out.search_blocks(**cells, min_gain=1.0) == []  # which is more than there is to gain
+    with pytest.raises(ValueError, match="cells per column"):
+        left_out.search_blocks(**cells | {"n_cells": [3.0] * 4}, min_gain=0.0)
+    with pytest.raises(ValueError, match="impossible attribute"):
+        left_out.search_tree([(5, [0])], by_super_parent=True, min_gain=0.0)
+    with pytest.raises(ValueError, match="unknown attribute"):
+        left_out.search_tree([(0, [5])], by_super_parent=True, min_gain=0.0)
+    with pytest.raises(ValueError, match="in order"):
+        left_out.search_tree([(0, [2, 1])], by_super_parent=True, min_gain=0.0)
+    left_out.joint = left_out.joint[:-1].copy()
+    with pytest.raises(ValueError, match="one number per row and class"):
+        left_out.search_tree([(0, [1])], by_super_parent=True, min_gain=0.0)
+    with pytest.raises(ValueError, match="one number per row and class"):
+        left_out.search_blocks(**cells, min_gain=0.0)
+    with pytest.raises(ValueError, match="without missing values"):
+        left_out_of(gaps=True).search_blocks(**cells, min_gain=0.0)
+
+
+def test_factors_that_are_forgotten_are_made_again(monkeypatch):
+    X, y = table(m=200, n=6, seed=3)
+    kept = BSEJ().fit(X, y)
+    monkeypatch.setattr(joining, "CACHED_BYTES", 1)
+    assert BSEJ().fit(X, y).steps_ == kept.steps_
 
 
 @pytest.mark.parametrize("n_changes", [1, 7, 40])
 @pytest.mark.parametrize("k", [2, 3])
 def test_errors_after_changes_are_those_of_a_plain_count(k, n_changes):
-    """Of two classes, rows are sorted where there are many changes, and most of them not looked at."""
+    """Of two classes, rows are in ranges of margins, and most of them not looked at."""
     rng = np.random.default_rng(n_changes)
     left_out = left_out_of(k)
     m = len(left_out.labels)

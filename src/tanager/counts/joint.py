@@ -63,9 +63,9 @@ def sparse_families(families: Sequence[Family], n_slots: np.ndarray, n_classes: 
 
     A small table of all cells is quicker, and may also be counted and answered from in blocks.
     """
-    slots = np.asarray(n_slots, dtype=float)
-    contexts = {family: float(slots[list(family[:-1])].prod()) for family in families}
-    block = {family: 8 * float(slots[family[-1]]) * n_classes for family in families}
+    slots = np.asarray(n_slots, dtype=float).tolist()
+    contexts = {family: math.prod(slots[i] for i in family[:-1]) for family in families}
+    block = {family: 8 * slots[family[-1]] * n_classes for family in families}
     return [f for f in families if contexts[f] > n_rows and contexts[f] * block[f] > _SMALL_TABLE]
 
 

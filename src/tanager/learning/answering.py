@@ -408,7 +408,7 @@ def keep_row_plan(model: CountsClassifier, current: Current, view: View) -> None
 def _options(model: CountsClassifier) -> tuple[Any, ...]:
     """Options by which a plan answers or not, and which may be set at any time.
 
-    And whose they are: one that chooses another classifier shares what answers with it, and weighs classes as that does.
+    And whose they are: one that chooses another classifier shares what answers with it, and weighs classes as it does.
     """
     weighing = model.class_weight, model._scored_by().class_weight
     return type(model), *weighing, model.unseen, model.calibrate, model.refresh, model.warm_up

@@ -86,12 +86,12 @@ class CountsClassifier(Classifier):
     """
 
     unlisted = names_in("""
-        add_memory answers_to_learn attach attach_again attaches_again class_factors contest counts_shape current_structure
-        default_bins default_estimate encode estimate flatters_left_out forgets form_is_all known_rows knows_structure
-        learn_block learns_elsewhere leave_out looks_at_rows make_room may_choose_once memory merges_repeats order
-        reads_numbers reasons_of recutting refresh_ratio repeats_as_weights saves_structure score_structure scorer_
-        scorer_over stream_scorer structure_state take_memory take_structure take_vocabulary uncalibrated view_
-        view_of
+        add_memory answers_to_learn attach class_factors contest counts_shape
+        current_structure default_bins default_estimate encode estimate flatters_left_out forgets form_is_all
+        known_rows knows_structure learn_block learns_elsewhere leave_out looks_at_rows make_room may_choose_once
+        memory merges_repeats order reads_numbers reasons_of recutting refresh_ratio repeats_as_weights saves_structure
+        score_structure scorer_ scorer_over stream_scorer structure_state take_memory take_structure take_vocabulary
+        uncalibrated view_ view_of
     """)
 
     smoothing: float | Estimate | str | None = 1.0
@@ -743,15 +743,15 @@ class CountsClassifier(Classifier):
         return self
 
     @property
-    def attaches_again(self) -> bool:
+    def _attaches_again(self) -> bool:
         """Whether counts and kept rows are all that ``attach`` gives a model: no subclass has parts beside them."""
         parts = ("start", "_remember", "_counts_given")
         return self._contest is None and all(
             getattr(type(self), name) is getattr(CountsClassifier, name) for name in parts
         )
 
-    def attach_again(self, counts: JointCounts, rows: KeptRows | None) -> None:
-        """``attach`` to further counts of the same columns and classes, where ``attaches_again``."""
+    def _attach_again(self, counts: JointCounts, rows: KeptRows | None) -> None:
+        """``attach`` to further counts of the same columns and classes, where ``_attaches_again``."""
         memory = self._learned
         memory.counts, memory.rows = counts, None if memory.rows is None else rows
         self._answering.start_again()

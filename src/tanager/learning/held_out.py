@@ -127,7 +127,7 @@ class LearnedAgain:
 
     def __init__(self, model: CountsClassifier, *, reuse: bool = False) -> None:
         self.model = model
-        self._attached = model if reuse and not model.reads_numbers and model.attaches_again else None
+        self._attached = model if reuse and not model.reads_numbers and model._attaches_again else None
         if self._attached is None:
             self.blank = clone(model)
             self.blank.options_hold()
@@ -135,12 +135,12 @@ class LearnedAgain:
     def __call__(self, memory: Memory) -> CountsClassifier:
         """A model with this memory."""
         if self._attached is not None:
-            self._attached.attach_again(memory.counts, memory.rows)
+            self._attached._attach_again(memory.counts, memory.rows)
             return self._attached
         model: CountsClassifier = copy.copy(self.blank)
         if not model.reads_numbers:
             model.attach(memory.counts, self.model.encoder_, memory.rows)
-            self._attached = model if model.attaches_again else None
+            self._attached = model if model._attaches_again else None
         else:  # counts alone do not hold them, though the table may have no column of numbers (yet)
             model.start()
             model.classes_, model.encoder_ = memory.counts.classes, self.model.encoder_

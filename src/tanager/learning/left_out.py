@@ -213,10 +213,10 @@ class LeftOut:
         min_gain: float,
     ) -> list[tuple[list[list[int]], float]]:
         """Steps that add, leave out or join columns: see ``_kernels.search_blocks``."""
-        limits = n_cells, most_columns, most_cells, cached_bytes
-        cells = self._columns, self._once.labels, self._prior, float(np.log(TINY))
+        cells = self._columns, self._once.labels, self._prior, float(np.log(TINY)), self.joint
+        options = self._search_options(min_gain)
         return _kernels.search_blocks(
-            self._empty.plan, backward, *limits, *cells, self.joint, *self._search_options(min_gain)
+            self._empty.plan, backward, n_cells, most_columns, most_cells, cached_bytes, *cells, *options
         )
 
     def _search_options(self, min_gain: float) -> tuple[list[int], float, bool, float, int]:

@@ -48,6 +48,8 @@ def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge
             if top != other:
                 edges.append((a, b))
                 above[other] = top
+                if len(edges) == n - 1:
+                    break
         if len(edges) == n - 1:
             break
     return edges
