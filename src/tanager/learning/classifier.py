@@ -67,8 +67,8 @@ class Classifier(TakesTurns, Estimator):
         add_classes can_leave_out check_fitted check_labels check_learned check_options
         check_row_times check_started check_teachable choose class_codes class_name classes_with code_of columns_fixed
         count_warm_up encoder_options fit_columns fit_schema fit_table from_state has_chosen has_learned keeps_choice
-        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to options_hold read_again_by
-        start started stream_proba take_over to_state validate_table
+        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to read_again_by start
+        started stream_proba take_over to_state validate_table
     """)
 
     _answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model
@@ -126,15 +126,11 @@ class Classifier(TakesTurns, Estimator):
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise OptionError(f"schema={self.schema!r} is a {type(self.schema).__name__}; give a Schema, or None.")
 
-    def options_hold(self) -> None:
-        """The next ``start`` need not check the options: they are those of another model, which has."""
-        self._options_hold = True
-
     # --- the life of a model: nothing learned, warming up, columns fixed ----------------------------------------
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        if not self.__dict__.pop("_options_hold", False):
+        if not self.__dict__.pop("_checked", False):  # as those of a leaf are: hundreds have the same
             self.check_options()
         for name in ("n_features_in_", "feature_names_in_", "encoder_", "read_up_to_"):
             self.__dict__.pop(name, None)

@@ -81,7 +81,7 @@ class LeafMaker:
     def over(self, counts: JointCounts, rows: KeptRows | None) -> CountsClassifier:
         """A leaf over counts that are there already."""
         leaf: CountsClassifier = copy(self.model)
-        leaf.options_hold()  # the tree has checked them, and there may be hundreds of leaves
+        vars(leaf)["_checked"] = True  # its options, by the tree
         return leaf.attach(counts, self.encoder, rows)
 
     def check_budget(self, n_leaves: int, max_memory: Any, name: str) -> None:
