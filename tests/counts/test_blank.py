@@ -24,7 +24,7 @@ def test_blank_counts_count_as_new_ones_do(shape):
     first.decay(0.5)
     before = first.class_counts
     blank, new = first.blank(), JointCounts(SCHEMA, ["x", "y"], spare=1, **shape)
-    assert blank.n_rows == 0
+    assert (blank.n_rows, blank.scale, blank.halvings, blank.version) == (0, 1.0, 0, 0)
     assert blank == new
     assert blank.update(codes[:9], labels[:9]) == new.update(codes[:9], labels[:9])
     np.testing.assert_array_equal(first.class_counts, before)
