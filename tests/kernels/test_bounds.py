@@ -187,6 +187,32 @@ def test_a_row_is_judged_before_it_is_learned_or_nothing_changes():
     assert counts.class_counts.sum() == before.sum() + 2.0
 
 
+def test_rows_are_judged_and_learned_as_one_after_the_other():
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 2, (30, N)).astype(np.uint8)
+    labels, weights = rng.integers(0, K, 30).astype(np.uint8), rng.random(30)
+    for judge in (True, False):
+        for own in (None, weights):
+            counts, twin, tally, sums = learned(order=1), learned(order=1), np.zeros(4), np.zeros(4)
+            plan, one = (View(c, NAIVE, Lidstone(1)).plan for c in (counts, twin))
+            assert plan.learn_rows_judged(codes, labels, own, tally, judge) == 30
+            for r in range(30):
+                assert one.learn_judged(codes[r], int(labels[r]), 1.0 if own is None else own[r], sums, judge)
+            np.testing.assert_array_equal(tally, sums)
+            np.testing.assert_array_equal(counts.singles, twin.singles)
+    before = counts.singles.copy()
+    for odd, label in ((codes[:3] + 9, labels[:3]), (codes[:3], labels[:3] * 0 + K)):
+        assert plan.learn_rows_judged(odd.astype(np.uint8), label.astype(np.uint8), None, tally) == 0
+    for wrong in ((codes[:, :-1], labels, None), (codes, labels[:-1], None), (codes, labels, weights[:-1])):
+        with pytest.raises(ValueError, match=r"."):
+            plan.learn_rows_judged(*wrong, tally)
+    with pytest.raises(ValueError, match="four weights"):
+        plan.learn_rows_judged(codes, labels, None, np.zeros(5))
+    np.testing.assert_array_equal(counts.singles, before)
+    codes[7, 0] = 99
+    assert plan.learn_rows_judged(codes, labels, None, tally) == 7
+
+
 def test_rows_that_lazy_rules_follow_are_of_known_classes_and_whole_weights():
     codes, labels = rows_of(0)
     rules = _kernels.LazyRules(codes, labels, None, [A] * N, K, "lidstone", 1.0, -1.0, 0.05, 5.0, None, 1e6)

@@ -89,7 +89,13 @@ def test_other_names_for_values_and_classes_change_nothing(name, table, seed):
     def renamed(rows):
         return [[None if v is None else f"{(ord(v) * 7 + seed) % 97}-{v}" for v in row] for row in rows]
 
-    relabel = {label: f"{rng.integers(1000)}-{label}" for label in a.classes_.tolist()}
+    # Of two classes that are as probable and as frequent as each other the first is the answer. LBR counts wrong
+    # answers to choose a rule, and RecursiveBayes sends rows on by answers: with few rows such a tie decides what is
+    # learned. So for these the classes keep their order under other names.
+    numbers = rng.integers(1000, size=len(a.classes_))
+    if name.startswith(("lbr", "recursive")):
+        numbers = 1000 + np.arange(len(a.classes_))
+    relabel = {label: f"{number}-{label}" for label, number in zip(a.classes_.tolist(), numbers, strict=True)}
     b = make(name, table.n).fit(renamed(table.X), [relabel[label] for label in table.y])
     columns = [b.classes_.tolist().index(relabel[label]) for label in a.classes_.tolist()]
     drawn = ("wrapped", "nbtree", "best", "tan-calibrated", "forest")  # who is held out is drawn over the values

@@ -261,6 +261,37 @@ def test_new_columns_and_unseen_values():
     assert np.isfinite(smooth.predict_log_joint([["zzz", "a", None, "a"]])).all()
 
 
+def test_single_rows_that_bring_new_values_are_learned_as_tables_are():
+    """Words and numbers whose values keep coming, in a warm-up and after it; ``partial_fit`` takes the long way."""
+    rng = np.random.default_rng(5)
+    rows = [
+        {"word": f"w{int(v)}", "few": int(v) % 3, "x": float(x), "late": 0 if r < 250 else int(x * 900)}
+        for r, (v, x) in enumerate(zip(rng.exponential(8, 600), rng.normal(size=600), strict=True))
+    ]
+    y = ["a" if row["x"] + row["few"] > 1 else "b" for row in rows]
+    for warm_up in (40, 1000):
+        one, table = (HoeffdingTree(warm_up=warm_up, grace=30, tie=0.5) for _ in range(2))
+        for row, label in zip(rows, y, strict=True):
+            assert one.predict_proba_one(row) == table.predict_proba_one(row)
+            one.learn_one(row, label)
+            table.partial_fit([row], [label])
+        assert one.events_ == table.events_
+        assert one.tree_ == table.tree_
+        assert one.n_leaves_ > 1
+        assert one.schema_ == table.schema_
+    assert {event.column for event in HoeffdingTree(warm_up=40).fit(rows, y).events_} <= {"late"}
+
+
+def test_a_cell_that_does_not_fit_a_column_of_the_warm_up_may_fit_it_later():
+    model, table = HoeffdingTree(), HoeffdingTree()
+    rows = [{"x": r / 7} for r in range(20)] + [{"x": "unknown"}] + [{"x": r / 7} for r in range(12)]
+    for r, row in enumerate(rows):
+        model.learn_one(row, "ab"[r % 2])
+        table.partial_fit([row], ["ab"[r % 2]])
+    assert model.schema_ == table.schema_
+    assert model.predict_proba_one({"x": "unknown"}) == table.predict_proba_one({"x": "unknown"})
+
+
 def test_leaves_are_bounded():
     X, y = stream(3000, 8, late=False)
     sizes = {most: HoeffdingTree(max_leaves=most, grace=20, delta=0.3, tie=0.5).fit(X, y).n_leaves_ for most in (1, 5)}

@@ -681,7 +681,9 @@ class JointCounts(Listed):
             if isinstance(table, _kernels.SparseTable) and len(family) == len(places) and set(family) == set(places):
                 keys, blocks = table.occupied()
                 at, child = np.nonzero(blocks.any(axis=2))
-                parents = np.array(np.unravel_index(keys[at], self._parent_slots(family))).reshape(-1, len(at))
+                parents = np.array(np.unravel_index(keys[at], self._parent_slots(family))).reshape(
+                    len(family) - 1, len(at)
+                )
                 slots = np.vstack([parents, child]).T
                 return slots[:, [family.index(i) for i in places]], blocks[at, child]
         cells = self._table(places)

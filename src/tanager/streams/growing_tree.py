@@ -215,7 +215,7 @@ class GrowingTree:
     def leaf_of(self, codes: np.ndarray) -> Leaf:
         """The leaf that one row reaches."""
         node = self.root
-        while type(node) is not Leaf:
+        while isinstance(node, Split):
             cell, children = codes.item(node.column), node.children
             node = children[cell if cell < len(children) else node.heaviest]
         return node

@@ -265,7 +265,7 @@ class HoeffdingTree(Classifier):
         return answer
 
     def _note_cuts(self, weight: float) -> None:
-        """Write down which columns the last row has cut; rows of this weight were learned beside those of the classes."""
+        """Write down which columns the last row has cut; ``weight`` is that of rows not among the classes yet."""
         if cut := self.encoder_.take_cuts():
             learned = np.array([self._class_weight.sum() + weight])
             self.events_ += first_cuts(self.encoder_.schema, cut, learned)
@@ -302,7 +302,8 @@ class HoeffdingTree(Classifier):
                 super().learn_one(row, y, sample_weight, time)
             return self
         self._followed().learn_row(codes, label, sample_weight)
-        self._class_weight[label] += sample_weight
+        weights = self._class_weight
+        weights[label] = weights.item(label) + sample_weight  # a third of the time that += takes
         if known is None:
             self._note_cuts(0.0)
         if self._warm_up is not None:
@@ -343,7 +344,7 @@ class HoeffdingTree(Classifier):
         codes = encoder.quick_row(row, self.unseen)
         if codes is None:
             codes = encoder.encode_row(row, self.unseen)
-        return dict(zip(self.class_codes, self._followed().answer_row(codes), strict=True))
+        return dict(zip(self.class_codes, self._followed().answer_row(codes)))  # noqa: B905  # which takes longer
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn rows whose columns and classes are known; else one by itself."""
