@@ -80,6 +80,12 @@ def test_importing_tanager_waits_for_no_other_package():
     assert run("import sys, tanager; print(*{'numpy', 'sklearn', 'pyarrow'} & set(sys.modules))") == ""
 
 
+def test_learning_and_answering_wait_for_no_random_numbers():
+    """While NumPy imports those, code of Cython's swallows a KeyboardInterrupt, and a command went on after Ctrl-C."""
+    code = "model = tanager.AODE().fit([['u'], ['v']], [0, 1]); model.predict([['u']])"
+    assert run(f"import sys, tanager; {code}; print('numpy.random' in sys.modules)") == "False"
+
+
 def test_the_package_offers_its_public_names_alone():
     """Also after parts of it were imported, and public names used."""
     code = "import tanager, tanager.files; tanager.AODE; print(*(n for n in dir(tanager) if not n.startswith('__')))"

@@ -48,11 +48,12 @@ Answered = tuple[np.ndarray, np.ndarray, np.ndarray]  # probabilities, classes a
 
 @dataclass(eq=False, repr=False)
 class BestOf(Delegating):
-    """Learns the counts once, judges every candidate by rows that it has not learned, and answers with the best.
+    """Tries several classifiers on rows that they have not learned, and answers with the best of them.
 
-    Choose it where you do not know which classifier suits your table. All candidates read the same counts, which are
-    made once. A candidate whose structure does not depend on the rows is judged by leaving out one row after the other,
-    and the others by five folds; with fewer than five rows, the first one answers. The rows are kept, as codes.
+    Choose it where you do not know which classifier suits your table. All candidates learn from the same counts, which
+    are made once. A candidate whose structure does not depend on the rows is judged by leaving out one row after the
+    other, and the others by five folds; with fewer than five rows, the first one answers. The rows are kept, in a byte
+    or two per cell.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class BestOf(Delegating):
     Attributes
     ----------
     best_ : classifier
-        The candidate chosen, over the same counts; with ``pool`` the best of its members.
+        The candidate chosen, over the same counts; with ``pool`` the best one of them.
     table_ : list of dict
         Name, accuracy, log loss and rmse of every candidate, best first, the weight in a pool, the rows it was judged
         by, and a note; ``print(model.table())`` shows it.

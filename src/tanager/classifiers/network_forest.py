@@ -36,7 +36,7 @@ class NetworkForest(CountsClassifier):
     Parameters
     ----------
     n_members : int, default=200
-        Networks. More are a little better and take longer. There are fewer where factors would be more than
+        How many networks. More are a little better and take longer. There are fewer where factors would be more than
         ``max_factors``, and with very many columns and classes.
     max_factors : int or "auto", default="auto"
         At most so many factors are drawn: networks times columns. *auto*: 2,000, or 1,000 where no column has an order
@@ -45,18 +45,19 @@ class NetworkForest(CountsClassifier):
     validation_rows : int, default=5000
         At most so many rows are left out in turn to learn strengths and weights by.
     random_state : int or None, default=None
-        For the draws; None is a fixed seed.
+        The seed of what is drawn at random; None is a fixed one.
     smoothing : None
-        Probabilities are smoothed from parents to fewer parents, with strengths that are learned.
+        Only None: where a combination of values of the parents is rare, probabilities lean on those with fewer parents,
+        by strengths that are learned.
     bins
         Fine bins of number columns, which the networks join to coarser ones.
 
     Attributes
     ----------
     forest_ : Forest
-        Families of columns with their groups of values, strengths and weights, as arrays.
+        For every factor its column and parents, how their values are grouped, its strengths and its weight, as arrays.
     n_bytes_ : int
-        What the tables of all families take.
+        The bytes that the tables of all factors take.
 
     Notes
     -----
@@ -157,5 +158,5 @@ class NetworkForest(CountsClassifier):
 
     @property
     def n_bytes_(self) -> int:
-        """What the tables take that answers are read from."""
+        """The bytes that the tables of all factors take."""
         return cast(ForestScorer, self.scorer_).tables.n_bytes

@@ -61,4 +61,5 @@ Order: TypeAlias = Mapping[Any, Sequence[Any] | None] | Columns  # of the values
 PerClass: TypeAlias = Mapping[Any, float] | ArrayLike  # by label, or in the order of the classes
 Label: TypeAlias = Hashable  # text, a boolean or a whole number
 Time: TypeAlias = float | datetime | np.datetime64
-Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+# As text: NumPy imports its random numbers when they are asked for, which takes time, and loses a Ctrl-C meanwhile.
+Seed: TypeAlias = "int | np.random.RandomState | np.random.Generator | None"

@@ -31,12 +31,11 @@ from tanager.errors import DataError, ModelFileError, OptionError, warn_user
 from tanager.estimator import Estimator, shows_text
 from tanager.labelled import LabelledTable
 from tanager.learning import answer_then_learn, first_rows, model_state, reading
-from tanager.learning.answer_then_learn import Answers as Answers
+from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.display import model_html
 from tanager.learning.labelled_answers import labelled_answers
-from tanager.learning.reading import as_labels as as_labels
-from tanager.learning.reading import check_row as check_row
+from tanager.learning.reading import check_row
 from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp
 from tanager.listed import names_in
@@ -63,8 +62,8 @@ class Classifier(TakesTurns, Estimator):
         add_classes can_leave_out check_fitted check_labels check_learned check_options
         check_row_times check_started check_teachable choose class_codes class_name classes_with code_of columns_fixed
         count_warm_up encoder_options fit_columns fit_schema fit_table from_state has_chosen has_learned keeps_choice
-        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to read_again_by start
-        started stream_proba take_over to_state validate_table
+        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to options_hold
+        read_again_by start started stream_proba take_over to_state validate_table
     """)
 
     _answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model

@@ -55,7 +55,7 @@ class DriftAware(Classifier):
     changes are sudden and far apart; against slow and steady ones ``decay`` or ``window`` of the classifier itself
     will do, and both can be had together.
 
-    ``fit`` looks at its whole table first, as it does for every counting classifier: classes, values and cut points are
+    ``fit`` looks at its whole table first, as other classifiers do: classes, values and cut points are
     known from the first row on. In ``partial_fit``, ``learn_one`` and ``test_then_train`` they come with the rows.
 
     Parameters
@@ -95,7 +95,7 @@ class DriftAware(Classifier):
 
     Notes
     -----
-    A fresh model of a counting classifier begins with the columns of the stream; number columns are cut anew by the
+    A fresh NaiveBayes, AODE or the like begins with the columns of the stream; number columns are cut anew by the
     last ``warm_up`` rows, and while the first of these come all models are cut by them. An answer is wrong if another
     class was more probable than the true one. A detector's change for the better, such as ADWIN reports, is ignored.
     One model is better than another if, of the recent rows on which just one of them was right, it won more than chance

@@ -23,11 +23,13 @@ from tanager.encoding.chunks import n_rows
 from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name
 from tanager.errors import DataError, SchemaMismatch, check_option
+from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import StreamPart
-from tanager.learning.classifier import Answers, Classifier, as_labels, check_row
+from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import check_classes, classes_of, explain_any, explain_each
 from tanager.learning.explanations import Explanations
+from tanager.learning.reading import as_labels, check_row
 from tanager.listed import names_in
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public

@@ -30,8 +30,9 @@ from tanager.encoding.typing import (
 )
 from tanager.encoding.validation import is_weight
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import Batch, StreamPart
-from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import explain_any, explain_each
 from tanager.learning.explanations import Explanations
@@ -43,6 +44,7 @@ from tanager.learning.first_rows import (
     takes_provisional_row,
 )
 from tanager.learning.leaves import LeafMaker, check_leaf
+from tanager.learning.reading import check_row
 from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
 from tanager.learning.tree_node import TreeNode
 from tanager.listed import names_in
