@@ -25,6 +25,7 @@ from fuzz import call_models, harness, zoo
 from fuzz.call_models import Forgetting, Row
 from tanager import Lidstone, persist
 from tanager.errors import DataError, OptionError, SchemaMismatch, TanagerError
+from tanager.learning.counting import numbers_of
 
 CLASSES = ["low", "mid", "top"]
 NAMES = ("x0", "x1", "x2", "x3", "x4")
@@ -114,7 +115,7 @@ class Sequence:
     def key(self, row: Row) -> Any:
         """What rows have in common that a model cannot tell apart."""
         model, table = self.model, self.table([row])[0]
-        numbers = model._numbers(table)
+        numbers = numbers_of(model, table)
         return (
             model._encode(table, "as learned").tobytes(),
             str(self.pool.y[row.at]),

@@ -121,12 +121,12 @@ def test_errors_after_changes_are_those_of_a_plain_count(k, n_changes):
     changes = []
     for _ in range(n_changes):
         lines = (rng.integers(0, 4, m) * k + left_out.labels).astype(np.int32)
-        changes.append([_kernels.Factor(lines, rng.normal(0, rng.uniform(0.01, 3), (4 * k, k)), left_out.labels)])
-    found = left_out._sums(changes, probabilities=False)[:, 0]
-    joints = [left_out.joint + logs_of(factor, left_out.joint) for (factor,) in changes]
+        changes.append(_kernels.Factor(lines, rng.normal(0, rng.uniform(0.01, 3), (4 * k, k)), left_out.labels))
+    found = left_out._sums(changes, None, probabilities=False)[:, 0]
+    joints = [left_out.joint + logs_of(factor, left_out.joint) for factor in changes]
     wrong = [int((joint.argmax(axis=1) != left_out.labels).sum()) for joint in joints]
     assert found.tolist() == wrong
-    best = left_out._sums(changes, probabilities=False, only_best=True)[:, 0]
+    best = left_out._sums(changes, None, probabilities=False, only_best=True)[:, 0]
     assert best.min() == min(wrong)
     assert best.argmin() == np.argmin(wrong)
 

@@ -16,6 +16,7 @@ from tanager.studio.document import DataChoice
 from tanager.studio.pages import network as page
 from tanager.studio.pages.start import begin
 from tanager.studio.session import Session
+from waiting import wait_for
 
 A, B, C, D = "sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"
 SCRIPT = "<script>document.title='broken'</script>"
@@ -177,8 +178,8 @@ def test_a_row_of_a_table_is_set_locked_traced_and_unlocked(tab: Any, running: A
     assert row.probabilities == pytest.approx([1 / 3] * 3)
     tab.locator(".cpt tr.locked").click()
     tab.locator("#unlock").click()
-    tab.locator(".cpt tr.locked").wait_for(state="detached")
-    assert running.session.document.locked == {}
+    tab.locator(".cpt tr.locked").wait_for(state="detached")  # also while the answer is on its way
+    wait_for(lambda: running.session.document.locked == {})
 
 
 def test_rules_are_drawn_in_the_picture_and_in_the_form(tab: Any, running: Any) -> None:

@@ -23,7 +23,7 @@ CHANGES = frozenset({
     "fit", "fit_codes", "fit_table", "fit_schema", "partial_fit", "learn_one", "test_then_train", "unlearn", "merge",
     "advance", "shrink", "fade", "improve", "start", "attach", "add_classes", "from_state", "take_over", "__setstate__",
     "read_again_by", "note_read_up_to", "take_structure", "fit_columns", "learn_block", "take_memory", "add_memory",
-    "take_vocabulary",
+    "take_vocabulary", "options_hold",
 })
 ANSWERS = frozenset({
     "predict", "predict_proba", "predict_log_proba", "predict_log_joint", "leave_one_out", "probabilities",
