@@ -30,7 +30,7 @@ ANSWERS = frozenset({
 })
 LOOKS = frozenset({
     "predict_one", "predict_proba_one", "stream_proba", "decide", "answer", "staged", "staged_answers", "explain",
-    "_repr_html_", "knows_structure",
+    "_repr_html_", "display_parts", "knows_structure",
     "explain_rows", "rule", "rules", "table", "plot", "widget", "known_rows", "leave_out", "uncalibrated",
     "current_structure", "stream_scorer", "count_warm_up", "choose", "to_state", "structure_state", "save",
     "__getstate__", "read_up_to", "reasons_of",
