@@ -431,6 +431,7 @@ def test_threads_change_nothing(monkeypatch):
     y = rng.integers(0, 2, 50).astype(np.uint8)
     alone = Encoder().fit(X, y)
     monkeypatch.setattr("tanager.encoding.encoder.MANY_CELLS", 1)
+    monkeypatch.setattr("tanager.encoding.encoder.LONG_COLUMN", 1)
     together = Encoder().fit(X, y)
     assert together.schema == alone.schema
     assert together.update(X).tolist() == alone.transform(X).tolist()

@@ -399,9 +399,20 @@ class _Promising:
     def _follow(self, owner: dict[int, JoinedColumns]) -> None:
         before, self._owner = self._owner, owner
         changed = {i for i in {*before, *owner} if before.get(i) != owner.get(i)}
-        touched = changed.union(*(self._dependent[i] for i in changed))
-        for block in [block for block in self._near if not touched.isdisjoint(block)]:
-            del self._near[block]
+        gone, new = ({part[i] for i in changed if i in part} for part in (before, owner))
+        near_changed = set[int]().union(*(self._dependent[i] for i in changed))
+        for block, near in [*self._near.items()]:
+            if not changed.isdisjoint(block):
+                del self._near[block]
+            elif not near_changed.isdisjoint(block):
+                added = [other for other in new if self._are_near(block, other)]
+                self._near[block] = sorted([other for other in near if other not in gone] + added)
+
+    def _are_near(self, block: JoinedColumns, other: JoinedColumns) -> bool:
+        """Whether a block that stayed as it was is tried with a new one."""
+        if self._owner.get(block[0]) == block and other < block:
+            return False
+        return any(not self._dependent[i].isdisjoint(other) for i in block)
 
     def _near_to(self, block: JoinedColumns) -> list[JoinedColumns]:
         owner = self._owner

@@ -39,7 +39,10 @@ from tanager.errors import DataError, OptionError, check_option
 from tanager.estimator import shows_text
 from tanager.listed import names_in
 
-MANY_CELLS = 1_000_000
+MANY_CELLS, LONG_COLUMN = (
+    1_000_000,
+    20_000,
+)  # of a table that threads read; shorter columns take no time beside Python's own
 
 Result = TypeVar("Result")
 
@@ -731,7 +734,7 @@ class Encoder(TableTransformer):
 
 def _for_each(work: Callable[[int], Result], columns: Sequence[int], n_rows: int) -> list[Result]:
     """The results for every column; in threads when there is much to do, since sorting and Arrow run without Python."""
-    if n_rows * len(columns) < MANY_CELLS:
+    if n_rows * len(columns) < MANY_CELLS or n_rows < LONG_COLUMN:
         return [work(i) for i in columns]
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     size = -(
