@@ -1,4 +1,5 @@
 // The forest of k-dependence networks, for Python.
+#include <algorithm>
 #include <cmath>
 
 #include "bind_arrays.hpp"
@@ -130,6 +131,26 @@ class ForestTables {
         check_jobs(n_jobs);
         const Released release;
         forest::add_tables(*plan_, queries, tables_, child.value_or(forest::every_child), n_jobs, to);
+    }
+
+    // The posterior of one row of codes; a code that is no slot of its column is missing.
+    std::vector<double> one(const AnyArray &codes, const DoublesIn &prior) const {
+        const Codes row = as_row(codes, plan_->n_columns);
+        expect(int(prior.shape(0)) == n_classes_, "every class must have a log that is added");
+        std::vector<std::uint16_t> slots(std::size_t(plan_->n_columns));
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            const std::int64_t missing = plan_->starts[i + 1] - plan_->starts[i] - 1;
+            slots[i] = std::uint16_t(std::min<std::int64_t>(row.at(0, std::int64_t(i)), missing));
+        }
+        std::vector<float> sums(std::size_t(n_classes_), 0.0f);
+        forest::add_tables_of_row(*plan_, slots.data(), tables_, n_classes_, sums.data());
+        std::vector<double> answer(sums.begin(), sums.end());
+        for (std::size_t y = 0; y < answer.size(); ++y) answer[y] += prior.data()[y];
+        const double most = *std::max_element(answer.begin(), answer.end());
+        double total = 0;
+        for (double &p : answer) total += p = std::exp(p - most);
+        for (double &p : answer) p /= total;
+        return answer;
     }
 
     nb::ndarray<nb::numpy, float, nb::ndim<1>> cells() const {
@@ -293,6 +314,7 @@ void bind_forest(nb::module_ &m) {
     nb::class_<ForestTables>(m, "ForestTables", "What every family of a forest says in each of its cells.")
         .def("score", &ForestTables::score, arg("slots"), arg("out").noconvert(), arg("child").none() = nb::none(),
              arg("n_jobs") = 1)
+        .def("one", &ForestTables::one, arg("codes"), arg("prior"))
         .def("cells", &ForestTables::cells)
         .def_prop_ro("n_bytes", &ForestTables::n_bytes);
     nb::class_<Forest>(m, "Forest", "Families of columns, each smoothed from level to level.")

@@ -225,4 +225,28 @@ void add_tables(const Plan &plan, const Rows &queries, const std::vector<Table> 
     });
 }
 
+void add_tables_of_row(const Plan &plan, const std::uint16_t *slots, const std::vector<Table> &tables, int n_classes,
+                       float *sums) {
+    // A row reads one cell of each table, and few of them are in the caches: so they are asked for some families ahead.
+    constexpr std::size_t ahead = 32;
+    const float *cells[ahead];
+    const std::size_t n = plan.families.size();
+    std::fill_n(sums, n_classes, 0.0f);
+    for (std::size_t f = 0; f < n + ahead; ++f) {
+        if (f >= ahead && f - ahead < n)
+            for (int y = 0; y < n_classes; ++y) sums[y] += cells[f % ahead][y];
+        if (f >= n) continue;
+        const Family &family = plan.families[f];
+        std::int64_t at = 0;
+        for (int p = 0; p < family.n_parents; ++p) {
+            const int parent = family.parents[p];
+            at = at * family.radix[p] + plan.groups_of(family.member, parent)[slots[parent]];
+        }
+        if (!tables[f].lines.empty()) at = tables[f].lines[std::size_t(at)];
+        at = at * family.n_groups + plan.groups_of(family.member, family.child)[slots[family.child]];
+        cells[f % ahead] = tables[f].cells.get() + at * n_classes;
+        __builtin_prefetch(cells[f % ahead]);
+    }
+}
+
 }  // namespace tanager::forest

@@ -79,4 +79,8 @@ void add_tables(const Plan &plan, const Rows &queries, const std::vector<Table> 
                 double *out);
 constexpr int every_child = -1;
 
+// The same for one row, given as one slot for each column, with as many sums as classes.
+void add_tables_of_row(const Plan &plan, const std::uint16_t *slots, const std::vector<Table> &tables, int n_classes,
+                       float *sums);
+
 }  // namespace tanager::forest

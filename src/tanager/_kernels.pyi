@@ -215,6 +215,8 @@ class ForestTables:
     n_bytes: int
     def score(self, slots: np.ndarray, out: _Floats, child: int | None = None, n_jobs: int = 1) -> None:
         """out (rows, classes): the sum over families (of one child) of what their tables say."""
+    def one(self, codes: np.ndarray, prior: np.ndarray) -> list[float]:
+        """The posterior of one row of codes, with these logs added; a code that is no slot is missing."""
     def cells(self) -> np.ndarray:
         """All cells as one array, family after family."""
 

@@ -1,5 +1,6 @@
 """NetworkForest: a slow twin that reads the rows for every answer, strengths, weights, and what a forest is for."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -112,6 +113,22 @@ def test_contexts_that_no_row_has_share_lines_of_the_tables():
     got = model.scorer_.score(Query(asked[:, :10].T.copy()), log_joint=True)
     for own, slots in zip(got, asked[:, :10].T.tolist(), strict=True):
         np.testing.assert_allclose(own, twin_logs(model, rows, block.labels, np.ones(60), slots), atol=2e-4)
+
+
+@examples(10)
+@given(small_forests(), st.sampled_from([None, "balanced"]), st.booleans())
+def test_a_single_row_is_answered_as_one_of_many(drawn, class_weight, with_priors):
+    model, X, y, weights = drawn
+    k = len(model.classes_)
+    priors = dict(zip(model.classes_, np.arange(1, k + 1) * 2 / (k * (k + 1)), strict=True)) if with_priors else None
+    model.set_params(class_weight=class_weight, priors=priors).fit(X, y, sample_weight=weights)
+    new = np.vstack([X[:3], np.full((2, X.shape[1]), ["new"], dtype=object)])
+    new[-1] = None
+    many, codes = model.predict_proba(new), model.encoder_.encode(new)
+    for scorer in (model.scorer_, pickle.loads(pickle.dumps(model)).scorer_):
+        for row, own in zip(codes, many, strict=True):
+            np.testing.assert_allclose(scorer.answer_row(row), own, rtol=1e-12)
+            np.testing.assert_allclose(scorer.answer_row(row + 200), many[-1], rtol=1e-12)
 
 
 @examples(10)
@@ -447,6 +464,16 @@ def test_unsound_rows_are_refused():
         tables.score(SLOTS + 3, np.empty((4, 2)))
     with pytest.raises(ValueError, match="the output must have one row"):
         tables.score(SLOTS, np.empty((3, 2)))
+    one, two = np.ones(1, dtype=np.uint8), np.zeros(2)
+    assert sum(tables.one(one, two)) == pytest.approx(1)
+    for codes, prior in (
+        (np.ones(2, dtype=np.uint8), two),
+        (one, np.zeros(3)),
+        (one.astype(float), two),
+        (one[None], two),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            tables.one(codes, prior)
 
 
 def test_a_file_is_judged_by_folds_because_left_out_rows_are_flattered_by_weights(tmp_path):

@@ -15,6 +15,7 @@ from tanager.errors import ModelFileError
 from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
 from tanager.scoring.explain_rows import Explained, differences
+from tanager.scoring.scorer import AnswersRows
 from tanager.scoring.view import View
 
 MOST_WEIGHT = 1e30  # of a factor in a file; logs times it stay finite
@@ -63,13 +64,14 @@ class Forest:
         return forest
 
 
-class ForestScorer:
+class ForestScorer(AnswersRows):
     """The weighted sum of what all families say, in logs, and of the log prior.
 
     ``rows`` gives the learned rows of now, for rows that are left out. Tables are made once, from the rows of then.
     """
 
     compiled = None
+    _row_prior: tuple[list[float], np.ndarray] | None = None  # factors of classes, and the prior with them
 
     def __init__(
         self,
@@ -123,6 +125,14 @@ class ForestScorer:
         """Posteriors, or logs of the joint up to what all classes share."""
         logs = self._logs(query.codes, n_jobs) + self.prior()
         return logs if log_joint else posterior(logs)
+
+    def answer_row(self, codes: np.ndarray) -> list[float]:
+        """``score`` of one row: a stream asks for one after the other."""
+        view = self.view
+        known = self._row_prior
+        if known is None or known[0] is not view.factors:
+            known = self._row_prior = view.factors, self.prior()
+        return self.tables.one(codes, known[1])
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors of learned rows, each without itself; groups, strengths and weights stay."""
