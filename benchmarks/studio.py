@@ -44,7 +44,7 @@ WATCH = """() => {
     const channel = new MessageChannel(); // its message comes after the frame was painted
     channel.port1.onmessage = () => window.edits.push(performance.now() - start);
     channel.port2.postMessage(0);
-  })).observe(main, {attributes: true, attributeFilter: ["data-version"]});
+  })).observe(main, {attributes: true, attributeFilter: ["data-version"], subtree: true});
 }"""
 
 
@@ -87,7 +87,9 @@ def edit_times(browser: Any, choice: DataChoice) -> np.ndarray:
         tab.locator("#learner").select_option("tan")
         tab.locator("#learn").click()
         tab.locator("#accuracy").wait_for()
-        tab.wait_for_function("v => document.getElementById('main').dataset.version === v", arg=str(session.version))
+        tab.wait_for_function(
+            "v => document.querySelector('#main [data-version]')?.dataset.version === v", arg=str(session.version)
+        )
         tab.evaluate(WATCH)
         for done in range(EDITS):
             before = session.position

@@ -45,8 +45,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """What was collected is not looked through again by each collection of garbage."""
+    """What was collected is not looked through again by each collection of garbage, and collections are few."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
 
 

@@ -3,8 +3,7 @@
 import ast
 import inspect
 import pydoc
-from collections import Counter, defaultdict
-from functools import cache
+import re
 from pathlib import Path
 
 import pytest
@@ -74,38 +73,40 @@ def test_what_a_class_leaves_out_it_has():
 
 
 INSTANCES = set(names_in("n_asked n_counted"))  # attributes of instances
+WORD = re.compile(r"\w+")
 
 
-@cache
-def parts_with(name):
-    """The parts that use or define an attribute of this name; so do experiments, benchmarks and tests."""
-    return _parts()[name]
+def names_left_out():
+    """Each name that a class leaves out of lists, with the part and the class that say so."""
+    bases = {base for cls in LISTED for base in cls.__mro__ if base.__module__.startswith("tanager")}
+    places = [(base, base.__module__.split(".")[1]) for base in bases]
+    return {(name, home, base.__name__) for base, home in places for name in vars(base).get("unlisted", ())}
 
 
-@cache
-def _parts():
-    found = defaultdict(Counter)
+def names_used(text):
+    """Attributes that a file uses or defines."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def test_what_no_other_part_uses_is_private_and_not_unlisted():
+    """Experiments, benchmarks and tests are other parts, too. Files in which no such name stands are not parsed."""
     outside = [path for top in ("experiments", "benchmarks", "tests") for path in Path(layers.ROOT, top).rglob("*.py")]
+    idle = names_left_out()
+    assert idle
     for path in [*layers.files(), *outside]:
         part = layers.part_of(path) if layers.PACKAGE in path.parents else path.relative_to(layers.ROOT).parts[0]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute):
-                found[node.attr][part] += 1
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                found[node.name][part] += 1
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found[node.id][part] += 1
-    return found
-
-
-@pytest.mark.parametrize("cls", LISTED, ids=lambda cls: cls.__name__)
-def test_what_no_other_part_uses_is_private_and_not_unlisted(cls):
-    for base in cls.__mro__:
-        if base.__module__.startswith("tanager"):
-            home = base.__module__.split(".")[1]
-            own = vars(base).get("unlisted", ())
-            idle = [name for name in own if not set(parts_with(name)) - {home}]
-            assert not idle, f"{base.__name__}: {idle} are used by no other part; give them private names"
+        wanted = {name for name, home, _ in idle if home != part}
+        text = path.read_text(encoding="utf-8")
+        if not wanted.isdisjoint(WORD.findall(text)):
+            used = wanted.intersection(names_used(text))
+            idle = {(name, home, cls) for name, home, cls in idle if home == part or name not in used}
+    assert not idle, f"{sorted(idle)} are used by no other part; give them private names"
 
 
 def test_counts_list_what_can_be_asked_of_them():

@@ -15,7 +15,8 @@ import run as tutorials  # noqa: E402
 
 @pytest.mark.filterwarnings("ignore::tanager.DataWarning")
 @pytest.mark.parametrize("path", tutorials.pages(), ids=lambda path: path.stem)
-def test_a_tutorial_prints_what_its_page_says(path):
+def test_a_tutorial_prints_what_its_page_says(path, monkeypatch):
+    monkeypatch.delenv("TANAGER_DATA", raising=False)  # the pages speak of the sets that come with scikit-learn
     page = path.read_text()
     assert tutorials.as_page(tutorials.run(page)) == page
 
@@ -37,7 +38,7 @@ def test_all_tutorials_are_in_the_list():
 @pytest.mark.long
 @pytest.mark.parametrize("path", tutorials.pages(), ids=lambda path: path.stem)
 def test_a_tutorial_runs_in_jupyter_and_prints_the_same(path, tmp_path, monkeypatch):
-    monkeypatch.delenv("TANAGER_DATA", raising=False)  # the pages speak of the sets that come with scikit-learn
+    monkeypatch.delenv("TANAGER_DATA", raising=False)
     nbclient = pytest.importorskip("nbclient", reason="notebooks need the extra 'browser'")
     nbformat = pytest.importorskip("nbformat")
     text = json.dumps(tutorials.as_notebook(list(tutorials.cells(path.read_text()))))

@@ -1,5 +1,6 @@
 """tanager load: rows sent by the clock to a small stand-in of the service, and what is said about its answers."""
 
+import gc
 import importlib.util
 import json
 import threading
@@ -76,6 +77,12 @@ class Weather(BaseHTTPRequestHandler):
 
     def log_message(self, *words):
         pass
+
+
+@pytest.fixture(autouse=True)
+def _tests_stay_frozen(monkeypatch):
+    """The command thaws what it froze, and all collected tests with it, which later collections would look through."""
+    monkeypatch.setattr(gc, "unfreeze", lambda: None)
 
 
 @pytest.fixture

@@ -32,6 +32,14 @@ ARGUMENTS = [
 PATIENCE = 60_000  # milliseconds for anything that a browser waits for; machines may be slow
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _sets_of_scikit_learn() -> Iterator[None]:
+    """The tests speak of the sets that come with scikit-learn, and a folder of data sets has an iris of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("TANAGER_DATA", raising=False)
+        yield
+
+
 @dataclass
 class RunningStudio:
     """A studio at its address."""

@@ -179,3 +179,26 @@ def test_two_tabs_show_the_same_session(tab: Any, running: Any) -> None:
     other.goto(running.url)
     other.get_by_role("button", name="wine").click()
     tab.get_by_text("wine: 178 rows").wait_for()
+
+
+@pytest.mark.parametrize("late", ["start/choose", "network/forms"])
+def test_a_page_that_was_chosen_stays_whatever_comes_late_for_another(tab: Any, running: Any, late: str) -> None:
+    waiting: list[Any] = []
+    tab.route(f"**/api/{late}", lambda route: waiting.append((route, route.fetch())))
+    tab.get_by_role("button", name="iris").click()
+    tab.get_by_text("iris: 150 rows").wait_for()
+    if late == "network/forms":
+        tab.locator('#main[data-page="data"]').wait_for()
+        tab.get_by_role("link", name="Network").click()
+        tab.locator('#main[data-page="network"]').wait_for()
+    while not waiting:
+        tab.evaluate("() => new Promise(requestAnimationFrame)")
+    tab.get_by_role("link", name="Decide").click()
+    costs = tab.get_by_role("tab", name="What errors cost")
+    costs.wait_for()
+    for route, response in waiting:
+        with tab.expect_event("requestfinished", lambda request, route=route: request.url == route.request.url):
+            route.fulfill(response=response)
+    tab.evaluate("() => new Promise((done) => setTimeout(done))")
+    assert tab.locator("#main").get_attribute("data-page") == "decide"
+    assert costs.count() == 1

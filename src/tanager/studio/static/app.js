@@ -72,15 +72,17 @@ async function show() {
   const id = hasData() ? (known ? asked : "network") : FREE.includes(asked) ? asked : "start";
   if (current.id !== id) {
     current.page?.hide?.();
-    current = { id, page: null };
+    const own = (current = { id, page: null });
     refill(main, h("p", { class: "quiet" }, "Loading …"));
     main.dataset.page = id;
     const module = await import(`./pages/${id}.js`);
-    if (current.id !== id) return; // another page was chosen meanwhile
-    refill(main);
+    if (current !== own) return; // another page was chosen meanwhile
+    const root = h("div", { class: "page" }); // its own: a page that is left may still draw
+    refill(main, root);
     document.title = `${PAGES.find(([own]) => own === id)[1]} · tanager studio`;
-    const page = await studio.attempt(() => module.default.show(main, studio));
-    if (current.id === id) current.page = page ?? null;
+    const page = await studio.attempt(() => module.default.show(root, studio));
+    if (current !== own) return page?.hide?.();
+    own.page = page ?? null;
   }
   drawNavigation();
 }

@@ -7,16 +7,21 @@ export default {
     const sets = await studio.act("start", "datasets");
     const asking = h("div", { "aria-live": "polite" });
 
-    async function begin(body) {
-      if ((await studio.attempt(() => studio.act("start", "choose", body))) !== undefined) studio.go({ network: "ask", model: "why" }[body.kind] ?? "data");
+    /** Go to a page once something is done, unless another was chosen meanwhile. */
+    async function goAfter(work, id) {
+      const here = location.hash;
+      if ((await studio.attempt(work)) !== undefined && location.hash === here) studio.go(id);
+    }
+
+    function begin(body) {
+      return goAfter(() => studio.act("start", "choose", body), { network: "ask", model: "why" }[body.kind] ?? "data");
     }
 
     async function take(file) {
       if (!file) return;
       if (file.name.endsWith(".studio")) {
         const content = await file.text();
-        if ((await studio.attempt(() => studio.act("session", "open", { content }))) !== undefined) studio.go("network");
-        return;
+        return goAfter(() => studio.act("session", "open", { content }), "network");
       }
       refill(asking, h("p", { class: "quiet" }, `Reading ${file.name} …`));
       const name = await studio.attempt(() => studio.upload(file));
