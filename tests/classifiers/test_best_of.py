@@ -223,13 +223,13 @@ def test_candidates_whose_turn_comes_after_the_time_limit_are_not_tried(monkeypa
         BestOf(time_limit=0).fit(X, y)
 
 
-def test_fewer_than_five_rows_judge_nobody():
-    few = BestOf().fit(X[:4], y[:4])
+def test_fewer_than_25_rows_judge_nobody():
+    few = BestOf().fit(X[:24], y[:24])
     assert isinstance(few.best_, AODE)
-    assert {line["note"] for line in few.table_} == {"* chosen", "not tried: fewer than 5 rows"}
-    wide = BestOf([A2DE(), NaiveBayes()], pool="log").fit(X[:4], y[:4])
-    np.testing.assert_allclose(wide.predict_proba(X), A2DE(bins="refined").fit(X[:4], y[:4]).predict_proba(X))
-    assert any(line["rows"] for line in BestOf().fit(X[:5], y[:5]).table_)
+    assert {line["note"] for line in few.table_} == {"* chosen", "not tried: fewer than 25 rows"}
+    wide = BestOf([A2DE(), NaiveBayes()], pool="log").fit(X[:24], y[:24])
+    np.testing.assert_allclose(wide.predict_proba(X), A2DE(bins="refined").fit(X[:24], y[:24]).predict_proba(X))
+    assert any(line["rows"] for line in BestOf().fit(X[:25], y[:25]).table_)
 
 
 @pytest.mark.parametrize("model", [TAN(), WAODE(), KDB(k=2), NBTree(), SPODE()], ids=repr)
