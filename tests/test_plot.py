@@ -20,6 +20,7 @@ from tanager import (
     FAN,
     HNB,
     KDB,
+    LBR,
     TAN,
     ChowLiuMultiNet,
     HoeffdingTree,
@@ -317,3 +318,12 @@ def test_a_forest_is_not_drawn_as_the_network_that_its_counts_would_be():
     for model in (AODE(), TAN(), NBTree(), HoeffdingTree()):
         with pytest.raises(NotFittedError, match=f"This {type(model).__name__} instance is not fitted yet"):
             model.plot()
+
+
+def test_the_picture_of_lazy_rules_says_that_it_is_the_one_before_a_row_comes():
+    X = [["heads", "heads"], ["heads", "tails"], ["tails", "heads"], ["tails", "tails"]] * 8
+    model = LBR().fit(X, ["same", "other", "other", "same"] * 8)
+    texts = [text.get_text() for axes in plot_network(model).axes for text in axes.texts]
+    assert any(text.startswith("Before a row comes") for text in texts)
+    assert network_text(model).startswith("Before a row comes")
+    assert "Before" not in network_text(NaiveBayes().fit(X, ["same", "other", "other", "same"] * 8))

@@ -334,10 +334,12 @@ void learn_strengths(ScoringPlan &plan) {
         const auto fill = [&](int level, const int *slot, double *out) {
             const Place &place = levels[level]->counts;
             const double *at = place.context([slot](std::size_t q) { return slot[q]; });
+            if (place.never(at)) return false;
             for (int v = 0; v < r; ++v, at += place.child_stride, out += n_groups) {
                 if (term.free) *out = std::accumulate(at, at + store.k, 0.0);
                 else std::copy_n(at, n_groups, out);
             }
+            return true;
         };
         const auto counted = gather_back_off(sizes(term.parents), r, n_groups, estimate.unit, fill);
         term.strengths = learn_strengths(counted, estimate.strength, estimate.prior);
@@ -347,9 +349,12 @@ void learn_strengths(ScoringPlan &plan) {
         const double *at = store.classes;
         if (level > 0) {
             const Place &place = plan.class_places[level - 1];
-            at = place.context([slot](std::size_t q) { return slot[q]; }) + slot[level - 1] * place.child_stride;
+            at = place.context([slot](std::size_t q) { return slot[q]; });
+            if (place.never(at)) return false;
+            at += slot[level - 1] * place.child_stride;
         }
         std::copy_n(at, store.k, out);
+        return true;
     };
     const auto counted = gather_back_off(sizes(plan.class_parents), store.k, 1, estimate.unit, fill);
     const auto learned = learn_strengths(counted, estimate.strength, estimate.prior, 1);

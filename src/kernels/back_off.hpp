@@ -36,8 +36,9 @@ struct ScoringPlan;
 void learn_strengths(ScoringPlan &plan);
 
 // Collects the cells of a family with r outcomes in each of so many groups (the classes, or 1). `sizes` are the values
-// of the parents; fill(level, slots of the parents up to that level, out) writes n_level(v, y) to out[v * groups + y].
-// Contexts that never occurred are not entered.
+// of the parents; fill(level, slots of the parents up to that level, out) writes n_level(v, y) to out[v * groups + y],
+// or is false where it knows that all are 0: most combinations of parents with many values never occur, and reading
+// their cells would take longer than all else. Contexts that never occurred are not entered.
 template <class Fill>
 class BackOffGatherer {
   public:
@@ -72,7 +73,7 @@ class BackOffGatherer {
 
     void visit(std::size_t level) {
         Seen &s = seen_[level];
-        fill_(int(level), slot_.data(), s.own.data());
+        if (!fill_(int(level), slot_.data(), s.own.data())) return;
         std::fill(s.context.begin(), s.context.end(), 0.0);
         std::fill(s.place.begin(), s.place.end(), -1);
         bool any = false;

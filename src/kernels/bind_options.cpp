@@ -68,6 +68,7 @@ std::vector<double> back_off_strengths(const std::vector<AnyArray> &tables, doub
         const double *cells = static_cast<const double *>(tables[level].data());
         for (int v = 0; v < r; ++v)
             for (int y = 0; y < groups; ++y) *out++ = cells[(y * size + at) * r + v];
+        return true;
     };
     return learn_strengths(gather_back_off(sizes, r, groups, 1.0, fill), start, prior, n_fixed);
 }

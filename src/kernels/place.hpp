@@ -22,6 +22,8 @@ struct Place {
         for (std::size_t q = 0; q < strides.size(); ++q) at += slot_of(q) * strides[q];
         return sparse ? sparse->find(at) : cells + at;
     }
+    // Whether these cells are of a context that is known to have never occurred.
+    bool never(const double *context) const { return sparse && context == sparse->nothing(); }
 };
 
 inline bool locate_triple(const Store &s, const std::vector<int> &parents, int child, Place &place) {

@@ -28,6 +28,7 @@ class SparseTable {
         return at < 0 ? nothing_.data() : cells_.data() + at * block_;
     }
     bool has(std::int64_t key) const { return index_[place(key)] >= 0; }
+    const double *nothing() const { return nothing_.data(); }
     // The same to write to, made where there is none.
     double *at(std::int64_t key) {
         std::size_t where = place(key);

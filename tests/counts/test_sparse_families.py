@@ -1,6 +1,7 @@
 """Sparse tables of families: whatever is done to counts, they hold what tables of all cells hold."""
 
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -188,6 +189,16 @@ def test_classifiers_answer_alike_either_way(model, monkeypatch):
     assert np.isfinite(sparse.predict_proba(X)).all()
 
 
+def test_parents_of_many_values_cost_what_occurs_and_not_all_combinations():
+    rng = np.random.default_rng(0)
+    X = np.char.add("v", np.stack([rng.integers(0, size, 1_000) for size in (400, 450, 500)], axis=1).astype(str))
+    model = KDB().fit(X, rng.integers(0, 3, 1_000))
+    start = time.process_time()
+    model.predict(X)
+    assert model.counts_.sparse
+    assert time.process_time() - start < 0.4  # 0.03 on a machine where reading all cells takes 0.9
+
+
 def test_families_are_sparse_where_that_is_smaller():
     slots = np.array([100, 100, 100, 2])
     families = [(0, 1, 2), (0, 3), (3, 0)]
@@ -198,6 +209,11 @@ def test_families_are_sparse_where_that_is_smaller():
 def test_the_message_speaks_of_families():
     with pytest.raises(MemoryBudgetError, match="counting 2 families of up to 4 of 5 columns"):
         JointCounts(schema_of([200] * 5), CLASSES, families=[(0, 1, 2), (0, 1, 2, 3)], max_memory="1 GB")
+
+
+def test_the_message_speaks_of_triples_with_one_column():
+    with pytest.raises(MemoryBudgetError, match=r"counting triples of 3 columns .*\(AODE counts pairs"):
+        JointCounts(schema_of([200] * 3), CLASSES, order=2, anchors=[0], max_memory="1 GB")
 
 
 def varied_rows(n_rows, seed=0):

@@ -137,3 +137,39 @@ def test_importance_shows_the_largest_and_counts_the_others():
     assert len(ticks(plot_importance(found, top=3))) == 3
     with pytest.raises(OptionError, match="what importance gives"):
         plot_importance(X)
+
+
+def long_names(n_rows=300):
+    """Three columns whose names begin and end alike, with values that do so as well."""
+    rng = np.random.default_rng(3)
+    start, end = "the answer to question number", "of the very long questionnaire of the year (in thousands)"
+    values = np.array([f"value {v}, described in many words so that nobody can misread it" for v in range(4)])
+    codes = rng.integers(0, 4, (n_rows, 3))
+    X = {f"{start} {i} {end}": values[codes[:, i]] for i in range(3)}
+    return X, np.where(codes[:, 0] + codes[:, 1] + rng.integers(0, 3, n_rows) > 4, "yes", "no")
+
+
+@pytest.mark.parametrize("draw", ["row", "rows", "nomogram"])
+def test_long_names_and_values_that_begin_and_end_alike_are_told_apart(draw):
+    X, y = long_names()
+    model = NaiveBayes().fit(X, y)
+    row = {name: values[0] for name, values in X.items()}
+    if draw == "nomogram":
+        axes = plot_nomogram(model).axes[0]
+        texts = [text for text in axes.texts if text.get_fontsize() == 9]
+    else:
+        axes = plot_explanation(model.explain(row if draw == "row" else X)).axes[0]
+        texts = axes.get_yticklabels() or axes.texts
+    for i in range(3):
+        assert sum(f"{i} of" in text.get_text() for text in texts) == 1
+
+
+def test_the_first_values_of_a_nomogram_do_not_run_into_the_names_of_columns():
+    X, y = long_names()
+    figure = plot_nomogram(NaiveBayes().fit(X, y))
+    figure.canvas.draw()
+    texts = figure.axes[0].texts
+    names = [text.get_window_extent() for text in texts if text.get_fontsize() == 9]
+    values = [text.get_window_extent() for text in texts if text.get_text().startswith("value ")]
+    assert values
+    assert max(box.x1 for box in names) <= min(box.x0 for box in values)

@@ -143,7 +143,8 @@ class BSEJ(Joining):
     """Naive Bayes whose columns are left out or joined in pairs, as long as leave-one-out answers become better.
 
     Columns that depend on each other given the class are joined into one, with a value for every combination. Starts
-    with all columns, so it finds pairs that only tell something together. Keeps the rows, as codes.
+    with all columns, so it finds pairs that only tell something together. Keeps the rows it has learned, a byte
+    or two per cell.
 
     Attributes
     ----------
@@ -186,7 +187,8 @@ class BSEJ(Joining):
 class FSSJ(Joining):
     """Naive Bayes that starts without columns and adds them one by one, each by itself or joined to others.
 
-    As BSEJ, from the other end: quicker, with fewer columns in the end. Keeps the rows, as codes.
+    As BSEJ, from the other end: quicker, with fewer columns in the end. Keeps the rows it has learned, a byte
+    or two per cell.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ class NBTree(TreeClassifier):
 
     A column that naive Bayes cannot do justice to, because what others say depends on it, becomes a split; where
     columns add up, a leaf takes them all in. Choose it for large tables in which a few columns decide how the others
-    are to be read, and for a picture of that. Keeps the rows, as codes.
+    are to be read, and for a picture of that. Keeps the rows it has learned, a byte or two per cell.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ class RecursiveBayes(TreeClassifier):
 
     Where naive Bayes goes wrong, it often does so in the same way for many rows; among the rows with one
     answer a second classifier finds those that are of another class. Choose it where classes lie in several separate
-    regions. Keeps the rows, as codes.
+    regions. Keeps the rows it has learned, a byte or two per cell.
 
     Parameters
     ----------

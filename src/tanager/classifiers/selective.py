@@ -43,7 +43,7 @@ class SelectiveNaiveBayes(CountsClassifier):
     """Naive Bayes on the columns that are worth it, chosen by leave-one-out answers.
 
     Naive Bayes counts the same evidence twice where columns repeat each other, and is led astray by columns that say
-    nothing; leaving such columns out mends both. Keeps the rows, as codes.
+    nothing; leaving such columns out mends both. Keeps the rows it has learned, a byte or two per cell.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Selective(Delegating):
 
     Its structure is learned from all columns first; then the factors of columns are added or taken away. A column may
     stay as a parent of others though its own factor has gone. Of AODE, every column is selected twice: as a
-    super-parent, and as a child of the super-parents. Keeps the rows, as codes.
+    super-parent, and as a child of the super-parents. Keeps the rows it has learned, a byte or two per cell.
 
     Parameters
     ----------

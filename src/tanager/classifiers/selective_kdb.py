@@ -51,7 +51,8 @@ class SelectiveKDB(KDB):
     Notes
     -----
     Martínez, Webb, Chen and Zaidi (2016). Passes over the rows: pairs, families, then O(rows columns k) for the choice.
-    Rows are kept (as codes); with ``refresh=float("inf")`` no longer than until the first choice, as in KDB.
+    Rows are kept, a byte or two per cell; with ``refresh=float("inf")`` no longer than until the first choice, as in
+    KDB.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class SuperParentTAN(CountsClassifier):
     """A tree-augmented naive Bayes whose arcs are added only while leave-one-out answers become better.
 
     Each step finds the best super-parent for all orphans together, then its favourite child. More accurate than TAN on
-    small data, much slower to learn: O(rows columns³). Keeps the rows, as codes.
+    small data, much slower to learn: O(rows columns³). Keeps the rows it has learned, a byte or two per cell.
 
     Parameters
     ----------

@@ -234,9 +234,10 @@ class JointCounts(Listed):
             most = max(len(family) for family in dense)
             what = f"counting {len(dense):,} families of up to {most} {of}"
             return what, "Use fewer parents, fewer bins or columns, or raise max_memory."
-        what = f"counting {('single columns', 'pairs', 'triples')[self.order - 1]} {of}"
         pairs = self.estimate_bytes(capacity, self.n_classes, 2)
-        smaller = f"AODE counts pairs, which need {readable(pairs)}; " if self.order == 3 else ""
+        wide = self.order == 3 or needed > 2 * pairs  # triples with an anchor take most
+        what = f"counting {'triples' if wide else ('single columns', 'pairs')[self.order - 1]} {of}"
+        smaller = f"AODE counts pairs, which need {readable(pairs)}; " if wide else ""
         way_out = (
             f"Use a classifier of lower order ({smaller}NaiveBayes counts single columns), fewer bins or columns, "
             "or raise max_memory."

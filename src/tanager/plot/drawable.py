@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tanager.classifiers.lbr import LBR
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, nearest
@@ -65,6 +66,7 @@ class DrawableNetwork:
     faint: frozenset[str] = frozenset()  # outside the Markov blanket of the class
     undirected: frozenset[Arc] = frozenset()  # arcs that may point either way
     heading: str = ""
+    remark: str = ""  # what else is to be known of such a network
 
     @property
     def all_arcs(self) -> list[Arc]:
@@ -157,7 +159,8 @@ def _from_model(model: CountsClassifier, target: str | None, information: Inform
         found = [_renamed(_from_network(network, own, strengths, counts.schema.names), target or own)]
     information_by_column = dict(zip(counts.schema.names, class_information(counts).tolist(), strict=True))
     heading = _heading(model, len(form_columns(form)))
-    return [replace(drawable, class_information=information_by_column, heading=heading) for drawable in found]
+    remark = _remark(model)
+    return [replace(each, class_information=information_by_column, heading=heading, remark=remark) for each in found]
 
 
 def _tree_of(model: CountsClassifier) -> str:
@@ -176,6 +179,13 @@ def _heading(model: CountsClassifier, n_used: int) -> str:
     n = model.counts_.n_features
     columns = f"{n} columns" if n_used == n else f"{n_used} of {n} columns"
     return f"{type(model).__name__}{chosen}: {model.counts_.n_rows:,.0f} rows, {columns}"
+
+
+def _remark(model: CountsClassifier) -> str:
+    """What a network cannot show: LBR has another one for every row."""
+    if not isinstance(model, LBR):
+        return ""
+    return "Before a row comes: each is answered by the learned rows that share some of its values (see model.rules)."
 
 
 def _from_multinet(

@@ -10,7 +10,7 @@ from tanager.errors import DataError, OptionError, nearest
 from tanager.learning.explanations import Explanations
 from tanager.plot.bars import TOP, largest, lined_panel, signed
 from tanager.plot.figure import Path, add_remark, add_title, save_figure
-from tanager.plot.names import cell_text, shortened
+from tanager.plot.names import cells_apart, shortened, shortened_apart
 from tanager.plot.style import AGAINST, FAINT, FOR, GREEN, INK, QUIET, REMARK, SMALL, styled
 from tanager.scoring.explain import Explanation
 
@@ -113,7 +113,7 @@ def _bars_of(told: Explanation, top: int) -> tuple[list[str], np.ndarray]:
     sizes = np.abs(np.array(list(columns.values())))
     shown, rest = largest(sizes, top)
     items = list(columns.items())
-    names = ["prior", *(shortened(cell_text(items[i][0], told.values.get(items[i][0], "?"))) for i in shown)]
+    names = ["prior", *cells_apart((items[i][0], told.values.get(items[i][0], "?")) for i in shown)]
     values = [told.prior, *(items[i][1] for i in shown)]
     if rest:
         names.append(f"{len(rest)} others")
@@ -167,7 +167,7 @@ def _draw_rows(told: Explanations, path: Path | None, answer: Any, top: int, tit
     drawn = np.flatnonzero(some)
     drawn = drawn[np.unique(np.linspace(0, len(drawn) - 1, MOST_POINTS).astype(int))]
     ranks = told.source.ranks(told.numbers[drawn])
-    names = [shortened(told.columns[i]) for i in shown] + ([f"{len(rest)} others"] if rest else [])
+    names = list(shortened_apart(told.columns[i] for i in shown).values()) + ([f"{len(rest)} others"] if rest else [])
     figure, axes = lined_panel(names, 5.2, head=0.75 if title else 0.4, foot=0.78, right=0.75)
     strips = [(values[drawn, i], ranks[:, i], sizes[i]) for i in shown]
     span = np.nanmax(np.abs(np.concatenate([strip for strip, _, _ in strips])), initial=0.1)

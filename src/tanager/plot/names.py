@@ -86,3 +86,21 @@ def cell_text(column: str, value: object) -> str:
     """Column and value: "colour = red", "age > 65"."""
     text = bin_text(value)
     return f"{column} {text}" if text[:1] in ("≤", ">") else f"{column} = {text}"
+
+
+def cells_apart(cells: Iterable[tuple[str, object]], most: int = LONGEST) -> list[str]:
+    """Columns and values, short; of both something is left, and no two columns look alike.
+
+    >>> cells_apart([("weight in kg", "(-inf, 70]"), ("what the owner says of it in the second letter", "very good")])
+    ['weight in kg ≤ 70', 'what the…second letter = very good']
+    """
+    written = [(column, bin_text(value)) for column, value in cells]
+    columns = shortened_apart((column for column, _ in written), most - 3 - 12)
+    texts = []
+    for column, value in written:
+        text = cell_text(column, value)
+        if len(text) > most:
+            short = columns[column] if len(value) > 12 else shortened_apart(columns, most - 3 - len(value))[column]
+            text = cell_text(short, shortened(value, max(most - 3 - len(short), 12)))
+        texts.append(text)
+    return texts

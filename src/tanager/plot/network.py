@@ -267,6 +267,8 @@ class _Picture:
 
     def _legend(self) -> Legend:
         legend = Legend()
+        if self.first.remark:
+            legend.heading(self.first.remark)
         if len(self.first.names) < self.n_columns:
             legend.heading(f"{len(self.first.names)} of {self.n_columns} columns: {self._why()}")
         if self.strongest > 0:

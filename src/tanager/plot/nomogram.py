@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from tanager.learning.nomogram import Axis, Nomogram, nomogram
 from tanager.plot.bars import TOP, largest, signed
 from tanager.plot.figure import Path, add_remark, add_title, figure_in_inches, save_figure, text_size
-from tanager.plot.names import bin_text, cell_text, shortened
+from tanager.plot.names import bin_text, cell_text, shortened, shortened_apart
 from tanager.plot.style import AGAINST, FAINT, FOR, INK, NAME, QUIET, REMARK, SMALL, styled
 
 if TYPE_CHECKING:
@@ -75,8 +75,11 @@ def plot_nomogram(
     """
     drawn = model if isinstance(model, Nomogram) else nomogram(model, row, answer, against)
     lines, others = _lines(drawn, top)
-    left = max(text_size(name, NAME)[0] for name in [*(line.name for line in lines), *_below(drawn)]) + 0.3
-    scale = _Scale.of([point for line in lines for point in line.points], left)
+    widest = max(text_size(name, NAME)[0] for name in [*(line.name for line in lines), *_below(drawn)])
+    scale = _Scale.of([point for line in lines for point in line.points], widest + 0.3)
+    outside = max([0.0, *(scale.left - line.begins(scale) for line in lines)])  # of values at the left end
+    left = widest + 0.3 + outside
+    scale = replace(scale, left=left, names=left - 0.2 - outside)
     for line in lines:
         line.place(scale)
     height = 0.75 + sum(line.height for line in lines) + (0.25 if others else 0.0) + 1.15
@@ -92,7 +95,7 @@ def plot_nomogram(
         y -= line.height
     if others:
         axes.text(left + SCALE / 2, y - 0.12, others, ha="center", va="center", **REMARK)
-    _draw_sum(axes, drawn, left)
+    _draw_sum(axes, drawn, scale)
     this, that = (shortened(str(label), 24) for label in (drawn.answer, drawn.against))
     hint = f"log-odds of {this} against {that}; right is for {this}"
     add_remark(figure, hint)
@@ -107,13 +110,14 @@ class _Scale:
     low: float
     high: float
     left: float
+    names: float = 0.0  # where the names of the axes end
 
     @classmethod
     def of(cls, points: Iterable[float], left: float) -> _Scale:
         finite = [point for point in points if np.isfinite(point)]
         low, high = min([0.0, *finite]), max([0.0, *finite])
         room = 0.02 * (high - low) or 0.5
-        return cls(low - room, high + room, left)
+        return cls(low - room, high + room, left, left - 0.2)
 
     def at(self, point: float) -> float:
         """The place of a point; those beyond all numbers are at the ends."""
@@ -134,6 +138,11 @@ class _Line:
     def __init__(self, name: str, values: list[str], points: list[float], own: int | None) -> None:
         self.name, self.values, self.points, self.own = name, values, points, own
         self.levels: dict[int, int] = {}  # the level of each value that is named: 1, 2 below, -1, -2 above
+
+    def begins(self, scale: _Scale) -> float:
+        """Where the first letter of a value may be."""
+        sizes = [text_size(value, VALUE)[0] for value in self.values]
+        return min(scale.at(x) - size / 2 for x, size in zip(self.points, sizes, strict=True))
 
     def place(self, scale: _Scale) -> None:
         """Find room for the names of values: the row's own first, then the ends, then the others."""
@@ -163,7 +172,7 @@ class _Line:
         """Draw it, below ``y``."""
         y -= self._room(-1)
         xs = [scale.at(point) for point in self.points]
-        axes.text(scale.left - 0.2, y, self.name, ha="right", va="center")
+        axes.text(scale.names, y, self.name, ha="right", va="center")
         axes.plot([min(xs), max(xs)], [y, y], color=INK, lw=1.1, solid_capstyle="butt")
         for v, x in enumerate(xs):
             level = self.levels.get(v, 0)
@@ -183,7 +192,9 @@ def _lines(drawn: Nomogram, top: int) -> tuple[list[_Line], str]:
     """An axis for each of the columns that can matter most, and what all others add in words."""
     sizes = np.array([axis.spread for axis in drawn.axes])
     shown, rest = largest(np.where(np.isnan(sizes), np.inf, sizes), top)
-    lines, others = [_line(drawn.axes[i]) for i in shown], [drawn.axes[i] for i in rest]
+    names = shortened_apart(drawn.axes[i].column for i in shown)
+    lines = [_line(drawn.axes[i], names[drawn.axes[i].column]) for i in shown]
+    others = [drawn.axes[i] for i in rest]
     if not others:
         return lines, ""
     low, high = sum(min(axis.points) for axis in others), sum(max(axis.points) for axis in others)
@@ -192,10 +203,12 @@ def _lines(drawn: Nomogram, top: int) -> tuple[list[_Line], str]:
     return lines, f"{text}, and {signed(sum(own))} in this row" if own else text
 
 
-def _line(axis: Axis) -> _Line:
+def _line(axis: Axis, name: str) -> _Line:
     given = ", ".join(cell_text(name, value) for name, value in axis.given.items())
-    name = shortened(axis.column) + (f"\nwhere {shortened(given, 34)}" if given else "")
-    values = [shortened(bin_text(value), 20) for value in axis.values]
+    name += f"\nwhere {shortened(given, 34)}" if given else ""
+    texts = [bin_text(value) for value in axis.values]
+    short = shortened_apart(texts, 20)
+    values = [short[text] for text in texts]
     return _Line(name, values, list(axis.points), axis.at)
 
 
@@ -204,19 +217,20 @@ def _below(drawn: Nomogram) -> list[str]:
 
 
 def _draw_scale(axes: Any, scale: _Scale, y: float) -> None:
-    axes.text(scale.left - 0.2, y, "log-odds", ha="right", va="center", color=QUIET)
+    axes.text(scale.names, y, "log-odds", ha="right", va="center", color=QUIET)
     axes.plot([scale.left, scale.left + SCALE], [y, y], color=QUIET, lw=1.0)
     for x in scale.ticks():
         axes.plot([scale.at(x)] * 2, [y, y + 0.05], color=QUIET, lw=0.9)
         axes.text(scale.at(x), y + 0.07, f"{x:+g}" if x else "0", ha="center", va="bottom", **REMARK)
 
 
-def _draw_sum(axes: Any, drawn: Nomogram, left: float) -> None:
+def _draw_sum(axes: Any, drawn: Nomogram, above: _Scale) -> None:
     """The scale of sums, and probabilities below it."""
     reach = max(7.0, 1.15 * abs(drawn.total)) if np.isfinite(drawn.total) else 7.0
-    scale, y = _Scale(-reach, reach, left), 0.62
+    left, y = above.left, 0.62
+    scale = _Scale(-reach, reach, left)
     for name, height in zip(_below(drawn), (y, y - 0.32), strict=True):
-        axes.text(left - 0.2, height, name, ha="right", va="center")
+        axes.text(above.names, height, name, ha="right", va="center")
     axes.plot([left, left + SCALE], [y, y], color=INK, lw=1.1)
     for x in scale.ticks():
         axes.plot([scale.at(x)] * 2, [y, y + 0.05], color=INK, lw=0.9)

@@ -97,6 +97,8 @@ class _Text:
 
     def lines(self) -> Iterator[str]:
         """The class with all below it, other trees, variables without arcs, and branches that were too long."""
+        if self.drawable.remark:
+            yield self.drawable.remark
         linked = {name for arc in self.drawable.arcs for name in arc}
         roots = [name for name in self.parents if self._hook(name) is None and name in linked]
         alone = [name for name in self.parents if name not in linked]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from tanager.learning.tree_node import TreeNode
 from tanager.plot.component_layout import Point
 from tanager.plot.figure import Path, add_title, figure_in_inches, save_figure, text_size
 from tanager.plot.legend import Legend
-from tanager.plot.names import shortened, wrapped
+from tanager.plot.names import shortened, wrapped_apart
 from tanager.plot.shapes import ShapeDrawer, box_size
 from tanager.plot.style import COLOURS, EDGE, FAINT, GROUND, SMALL, styled
 
@@ -83,6 +84,14 @@ class _Box:
     below: list[_Box] = field(default_factory=list)
 
 
+def _columns(node: TreeNode) -> Iterator[str]:
+    """The columns that a tree splits by."""
+    if node.branches:
+        yield node.column
+    for _, child in node.branches:
+        yield from _columns(child)
+
+
 class _Picture:
     """Levels from left to right, one line per leaf from top to bottom."""
 
@@ -90,6 +99,7 @@ class _Picture:
         self.classes = list(tree.counts)
         self.boxes: list[_Box] = []
         self.n_lines = 0
+        self.names = wrapped_apart(dict.fromkeys(_columns(tree)))
         self.root = self._box(tree, 0, depth, "")
         n_levels = 1 + max(box.level for box in self.boxes)
         self.widths = [self._widest(level) for level in range(n_levels)]
@@ -101,7 +111,7 @@ class _Picture:
     def _box(self, node: TreeNode, level: int, depth: int, value: str) -> _Box:
         end = not node.branches or not depth
         rows = f"{node.n_rows:,.4g} row{'' if node.n_rows == 1 else 's'}"
-        text = f"{rows}, {node.n_leaves} leaves" if end and node.branches else rows if end else wrapped(node.column)
+        text = f"{rows}, {node.n_leaves} leaves" if end and node.branches else rows if end else self.names[node.column]
         box = _Box(node, level, text, shortened(value, 28))
         self.boxes.append(box)
         if end:
