@@ -11,6 +11,7 @@ from serving import LABELS, ROWS, write_model
 
 from tanager.cli.main import main
 from tanager.service.durable import DurableModel
+from tanager.service.state_folder import KEPT_SNAPSHOTS, reading
 
 
 def run(*words):
@@ -122,6 +123,31 @@ def test_a_state_in_use_can_be_checked_and_copied_while_it_learns(served, tmp_pa
     finally:
         stop.set()
         learning.join()
+        durable.close()
+
+
+def test_nothing_is_removed_while_somebody_reads(served):
+    durable = DurableModel(served, sync_every=0.0, segment_bytes=1)
+
+    def files():
+        return sorted(path.name for path in current(served).iterdir())
+
+    def learn_and_snapshot():
+        learn(durable, 1)
+        durable.snapshot()
+
+    try:
+        with reading(current(served)), reading(current(served)):
+            before = files()
+            for _ in range(3):
+                learn_and_snapshot()
+            assert set(before) < set(files())
+            assert sum(name.startswith("snapshot-") for name in files()) > KEPT_SNAPSHOTS
+        learn_and_snapshot()
+        assert sum(name.startswith("snapshot-") for name in files()) == KEPT_SNAPSHOTS
+        assert not set(before) & {name for name in files() if name.endswith(".log")}
+        assert parts(served)[1] == set()
+    finally:
         durable.close()
 
 

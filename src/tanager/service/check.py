@@ -19,11 +19,12 @@ from tanager.service.state_folder import (
     Manifest,
     read_keys,
     read_manifest,
+    reading,
     snapshots,
     strays,
 )
 
-TRIES = 5  # a service that is running may drop a file while it is looked at
+TRIES = 5  # a service that is running may take over a new model file while a state is looked at
 
 
 @dataclass
@@ -66,12 +67,13 @@ def check_model(path: Path) -> Part:
 def check_state(folder: Path, digest: str | None = None) -> Checked:
     """The state in a folder: all of ``current`` and the snapshots of what is retired.
 
-    ``digest`` is the SHA-256 of the model file beside it. Nothing is locked: a service may go on learning meanwhile.
+    ``digest`` is the SHA-256 of the model file beside it. A service may go on learning meanwhile; it
+    only removes no old file.
     """
     for attempt in range(TRIES):
         try:
             return _check_state(folder, digest)
-        except FileNotFoundError:  # dropped, or renamed for a new model file, since it was listed
+        except FileNotFoundError:  # renamed for a new model file since it was listed
             if attempt == TRIES - 1:
                 raise
     raise AssertionError
@@ -83,6 +85,13 @@ def _check_state(folder: Path, digest: str | None) -> Checked:
     if not current.is_dir():
         found.parts.append(Part("current/", "missing: nothing was learned here, or it was moved", damaged=True))
         return found
+    with reading(current):
+        _check_current(found, current, digest)
+    found.parts += map(_check_aside, sorted([*folder.glob("retired-*"), *folder.glob("lost-*")]))
+    return found
+
+
+def _check_current(found: Checked, current: Path, digest: str | None) -> None:
     manifest = _check_manifest(found, current, digest)
     earlier = manifest.version < MANIFEST_VERSION
     kept = _check_snapshots(found, current, earlier)
@@ -90,8 +99,6 @@ def _check_state(folder: Path, digest: str | None) -> Checked:
     spare = survey_log(current, min(kept, default=0), may_lack_watermark=earlier)  # what the older snapshot needs
     _check_log(found, log, spare)
     found.parts += [Part(path.name, "no part of the state; not read") for path in strays(current)]
-    found.parts += map(_check_aside, sorted([*folder.glob("retired-*"), *folder.glob("lost-*")]))
-    return found
 
 
 def is_in_use(folder: Path) -> bool:

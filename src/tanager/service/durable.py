@@ -35,7 +35,7 @@ from tanager.service.log_entries import FEW_ROWS, LogEntry, check_entry, choose,
 from tanager.service.log_survey import survey_log
 from tanager.service.loss import accept_loss
 from tanager.service.model_queries import choice_is_open, class_sizes
-from tanager.service.state_folder import MANIFEST_VERSION, Manifest, StateFolder, strays
+from tanager.service.state_folder import MANIFEST_VERSION, Manifest, StateFolder, removing, strays
 from tanager.writing import sync_folder
 
 log = logging.getLogger("tanager.service")
@@ -164,7 +164,13 @@ class DurableModel:
             self._journal.close()
             raise
         # Whoever was killed between a new snapshot and the end of the oldest has left one too many.
-        self._journal.drop(self._state.drop_old_snapshots())
+        self._remove_what_is_old()
+
+    def _remove_what_is_old(self) -> None:
+        """Remove snapshots and parts of the log that no start needs; where they are read now, the next time."""
+        with removing(self._state.current) as alone:
+            if alone:
+                self._journal.drop(self._state.drop_old_snapshots())
 
     def _newest_snapshot(self, earlier: bool) -> tuple[Classifier, int, LearnedKeys]:
         """The newest snapshot that can be read, with its keys; newer ones are set aside."""
@@ -493,7 +499,7 @@ class DurableModel:
                 self._bytes_since -= since[2]
                 self._snapshot_at = self.snapshot_rows
                 self._snapshot_sequence, self._snapshot_time = sequence, time.time()
-            self._journal.drop(self._state.drop_old_snapshots())
+            self._remove_what_is_old()
             return path
 
     def _snapshot_if_due(self) -> None:

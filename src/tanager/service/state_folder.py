@@ -16,12 +16,14 @@ folder is synced; whoever opens a state syncs all names that count, since a kill
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
 import time
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -170,6 +172,38 @@ class StateFolder:
                 (self.folder / "lock").unlink()
                 self.folder.rmdir()
         self._lock.release()
+
+
+# --- reading while a service learns ---------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def reading(current: Path) -> Iterator[None]:
+    """While this is open, a service that learns removes no file of the state."""
+    folder = os.open(current, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without such locks: whoever reads tries again
+            fcntl.flock(folder, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def removing(current: Path) -> Iterator[bool]:
+    """Whether files of the state may be removed now: while this is open and true, nobody begins to read."""
+    folder = os.open(current, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        except OSError:  # a file system without such locks
+            pass
+        yield True
+    finally:
+        os.close(folder)
 
 
 # --- what is in a state ---------------------------------------------------------------------------------------------
