@@ -7,6 +7,7 @@ python -m benchmarks.single_rows TAN HNB --turns 2      # those of some of our c
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import time
 import warnings
@@ -67,22 +68,23 @@ from tanager.errors import DataWarning
 
 BAR = 3.0
 N_ROWS = 4_000
+LONGER = {"BestOf / BernoulliNB": 20_000}  # choices at doublings are most of its time over few rows
 TURNS = 4
 
 Rows = tuple[list[dict[str, Any]], list[Any]]
 Make = Callable[[], Any]
 
 
-def of_numbers(n_columns: int) -> Rows:
-    X, y = wandering(N_ROWS, n_columns)
+def of_numbers(n_columns: int, n_rows: int) -> Rows:
+    X, y = wandering(n_rows, n_columns)
     return [{f"x{i}": v for i, v in enumerate(row)} for row in X.tolist()], y.tolist()
 
 
-def of_flags(n_columns: int) -> Rows:
+def of_flags(n_columns: int, n_rows: int) -> Rows:
     """Truths that depend on the class, which river's BernoulliNB counts."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, N_ROWS)
-    X = rng.random((N_ROWS, n_columns)) < rng.uniform(0.2, 0.8, (2, n_columns))[y]
+    y = rng.integers(0, 2, n_rows)
+    X = rng.random((n_rows, n_columns)) < rng.uniform(0.2, 0.8, (2, n_columns))[y]
     return [{f"x{i}": v for i, v in enumerate(row)} for row in X.tolist()], y.tolist()
 
 
@@ -110,7 +112,7 @@ def retrained() -> Any:
     return DriftRetrainingClassifier(GaussianNB(), ADWIN(), train_in_background=False)
 
 
-PEERS: dict[str, tuple[Callable[[int], Rows], Make, Make]] = {
+PEERS: dict[str, tuple[Callable[[int, int], Rows], Make, Make]] = {
     "NaiveBayes(gaussian=True) / GaussianNB": (of_numbers, lambda: NaiveBayes(gaussian=True), GaussianNB),
     "EvolvingNaiveBayes / GaussianNB": (of_numbers, EvolvingNaiveBayes, GaussianNB),
     "NaiveBayes / GaussianNB": (of_numbers, NaiveBayes, GaussianNB),
@@ -153,10 +155,12 @@ def lines(wanted: Sequence[str] = (), turns: int = TURNS) -> Iterator[Line]:
     for what, (make_rows, ours, theirs) in PEERS.items():
         if wanted and what.split(" / ")[0].split("(")[0] not in wanted:
             continue
-        for n_columns in (8, 20):
-            rows, labels = make_rows(n_columns)
+        sizes = [N_ROWS, *([LONGER[what]] if what in LONGER else [])]
+        for n_rows, n_columns in itertools.product(sizes, (8, 20)):
+            rows, labels = make_rows(n_columns, n_rows)
             fast, slow = best_in_turns(ours, theirs, rows, labels, turns)
-            name = f"one dict at a time, {n_columns} columns: {what}"
+            many = "" if n_rows == N_ROWS else f", {n_rows:,} rows"
+            name = f"one dict at a time, {n_columns} columns{many}: {what}"
             yield Line(name, f"{rate(fast)} / {rate(slow)}", fast / slow, BAR, at_most=False)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import threading
 import time
 from dataclasses import dataclass
@@ -123,3 +124,19 @@ def live(service, limits=None, tls=None, clock=None):
         running.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive()
+
+
+def response(wire):
+    """The next response on a connection, whole: its parts may come one after the other."""
+    heard = b""
+    while b"\r\n\r\n" not in heard:
+        part = wire.recv(65536)
+        assert part, f"the connection has ended after {heard!r}"
+        heard += part
+    head, _, body = heard.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    while length and len(body) < int(length[1]):
+        part = wire.recv(65536)
+        assert part, f"the connection has ended after {heard!r}"
+        heard, body = heard + part, body + part
+    return heard

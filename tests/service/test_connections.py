@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import ROWS, live
+from serving import ROWS, live, response
 from test_serve_command import Process
 
 from tanager.errors import OptionError
@@ -160,14 +160,14 @@ def test_a_head_has_its_time_in_all_however_it_trickles(place):
 
 def test_the_next_request_on_a_connection_has_its_time_from_its_first_byte_on(place):
     kept = place.start(head=10).connect(REQUEST)
-    assert kept.recv(4000).startswith(b"HTTP/1.1 200")
+    assert response(kept).startswith(b"HTTP/1.1 200")
     wait_for(lambda: place.in_phase(Phase.IDLE) == 1)
     place.clock.now = 1000  # a rest between two requests is for uvicorn to end
     kept.sendall(REQUEST[:10])
     wait_for(lambda: place.in_phase(Phase.HEAD) == 1)
     place.clock.now = 1009
     kept.sendall(REQUEST[10:])
-    assert kept.recv(4000).startswith(b"HTTP/1.1 200")
+    assert response(kept).startswith(b"HTTP/1.1 200")
     kept.sendall(REQUEST[:10])
     wait_for(lambda: place.in_phase(Phase.HEAD) == 1)
     place.clock.now = 1019
@@ -181,7 +181,7 @@ def test_a_rest_between_requests_ends(place):
 
 def test_the_rest_of_a_body_that_is_not_wanted_comes_to_an_end(place):
     wire = place.start(head=10).connect(b"POST /nothing HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nsome")
-    assert wire.recv(4000).startswith(b"HTTP/1.1 404")
+    assert response(wire).startswith(b"HTTP/1.1 404")
     wait_for(lambda: place.in_phase(Phase.REST) == 1)
     wire.sendall(b"more")
     place.clock.now = 10
@@ -211,18 +211,18 @@ def test_who_does_not_take_the_response_is_left(place):
 def test_the_oldest_that_waits_for_a_head_gives_way_and_those_with_requests_stay(place):
     place.start(connections=3)
     kept = place.connect(REQUEST)
-    assert kept.recv(4000).startswith(b"HTTP/1.1 200")
+    assert response(kept).startswith(b"HTTP/1.1 200")
     first = place.connect()
     wait_for(lambda: place.in_phase(Phase.HEAD) == 1)
     second = place.connect(b"GET /")
     wait_for(lambda: place.in_phase(Phase.HEAD) == 2)
     third = place.connect(REQUEST)
-    assert third.recv(4000).startswith(b"HTTP/1.1 200")
+    assert response(third).startswith(b"HTTP/1.1 200")
     assert rest(first) == b""
     kept.sendall(REQUEST)
-    assert kept.recv(4000).startswith(b"HTTP/1.1 200")
+    assert response(kept).startswith(b"HTTP/1.1 200")
     second.sendall(b"health HTTP/1.1\r\nhost: a\r\n\r\n")
-    assert second.recv(4000).startswith(b"HTTP/1.1 200")
+    assert response(second).startswith(b"HTTP/1.1 200")
 
 
 def test_many_silent_and_half_told_connections_keep_nobody_out(place):
@@ -243,7 +243,7 @@ def test_where_all_connections_are_answered_a_new_one_is_asked_to_come_again(pla
         busy.sendall(REQUEST)
         wait_for(lambda: place.in_phase(Phase.ANSWER) == 1)
         assert b"all connections are busy" in rest(place.connect())
-    assert busy.recv(4000).startswith(b"HTTP/1.1 200")
+    assert response(busy).startswith(b"HTTP/1.1 200")
 
 
 def test_what_is_no_http_does_not_become_the_answer_to_the_request_before_it(place):

@@ -10,7 +10,7 @@ import time
 import httpx2
 import msgspec
 import pytest
-from serving import ROWS, Asker, close, live, write_model
+from serving import ROWS, Asker, close, live, response, write_model
 
 from tanager.service.access import Access
 from tanager.service.app import Bodies, Limits
@@ -182,10 +182,10 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(services, model_f
     assert (said.status, said.error.code, said.headers["connection"]) == (413, "too_large", "close")
     with live(service) as port, socket.create_connection(("127.0.0.1", port)) as wire:
         wire.sendall(HEAD + b"content-length: 101\r\n\r\n")
-        assert b"413" in wire.recv(1000)
+        assert b"413" in response(wire)
     with live(service) as port, socket.create_connection(("127.0.0.1", port)) as wire:
         wire.sendall(HEAD + b"transfer-encoding: chunked\r\n\r\n" + (b"40\r\n" + b" " * 64 + b"\r\n") * 2)
-        assert b"413" in wire.recv(1000)
+        assert b"413" in response(wire)
 
 
 def test_a_large_body_comes_in_many_pieces(services, model_file):
@@ -204,7 +204,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(services, model_file):
     service = services(model_file, limits=Limits(seconds=0))
     with live(service) as port, socket.create_connection(("127.0.0.1", port)) as wire:
         wire.sendall(HEAD + b"content-length: 50\r\n\r\n{")
-        assert b"408" in wire.recv(1000)
+        assert b"408" in response(wire)
 
 
 def test_requests_beyond_the_queue_are_asked_to_come_again(services, model_file):
@@ -259,7 +259,7 @@ def test_what_is_no_http_gets_the_same_shape(service, sent):
     with live(service) as port:
         with socket.create_connection(("127.0.0.1", port)) as wire:
             wire.sendall(sent)
-            head, _, body = wire.recv(4000).partition(b"\r\n\r\n")
+            head, _, body = response(wire).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 400")
         assert msgspec.json.decode(body, type=ErrorResponse).error.code == "bad_http"
         assert httpx2.post(f"http://127.0.0.1:{port}/predict", json={"row": ROW}).status_code == 200
@@ -279,7 +279,7 @@ def test_endless_headers_come_to_an_end(service, sent, said):
     with live(service) as port, socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as wire:
         with contextlib.suppress(OSError):  # it may have been refused already
             wire.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n" + sent)
-        heard = wire.recv(4000)
+        heard = response(wire)
         assert b"400" in heard
         assert said in heard
 

@@ -10,7 +10,7 @@ import sys
 
 import httpx2
 import pytest
-from serving import LABELS, ROWS, Asker, write_model
+from serving import LABELS, ROWS, Asker, response, write_model
 
 from tanager import NaiveBayes
 from tanager.cli.serve import curl_line
@@ -103,11 +103,11 @@ def end_in_the_middle_of_a_request(one):
         wire.sendall(
             b"POST /predict HTTP/1.1\r\nhost: localhost\r\n%scontent-length: %d\r\n\r\n" % (kind, len(body)) + body[:5]
         )
-        assert wire.recv(1000).startswith(b"HTTP/1.1 100")  # it is waiting for the body
+        assert response(wire).startswith(b"HTTP/1.1 100")  # it is waiting for the body
         one.process.send_signal(signal.SIGTERM)
         wait_for(lambda: is_closed(address))
         wire.sendall(body[5:])
-        assert wire.recv(1000).startswith(b"HTTP/1.1 200")
+        assert response(wire).startswith(b"HTTP/1.1 200")
     return one.ended()
 
 
