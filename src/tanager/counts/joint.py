@@ -901,7 +901,15 @@ class JointCounts(Listed):
         JointCounts
             The copy.
         """
-        return self.project(self.schema.names)
+        new = self.blank()
+        theirs = new._arrays()
+        for name, cells in self._arrays().items():
+            theirs[name][...] = cells
+        for number, table in enumerate(self._families):
+            if isinstance(table, _kernels.SparseTable):
+                new._fill_sparse(number, *table.occupied())
+        new.scale, new.halvings, new.version = self.scale, self.halvings, self.version
+        return new
 
     def with_modes(self) -> tuple[JointCounts, np.ndarray]:
         """The counts of the same rows with the most frequent value in place of every missing one; and these values.

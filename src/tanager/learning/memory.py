@@ -392,8 +392,7 @@ class Memory:
         gone, left = taken > 0.0, weights - taken
         leaving = block.weighing(None if (taken[gone] == 1.0).all() else taken).part(gone)
         rest = copy.copy(self)
-        same = {id(part): part for part in (self.counts.schema, self.counts.classes)}
-        rest.counts = copy.deepcopy(self.counts, same)  # cell by cell, which is quicker than summing out no column
+        rest.counts = self.counts.copy()
         rest.counts.subtract(leaving.codes, leaving.labels, leaving.weights, n_jobs=n_jobs)
         if self.moments is not None:
             rest.moments = copy.deepcopy(self.moments)
