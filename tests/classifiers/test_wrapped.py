@@ -271,3 +271,12 @@ def test_more_folds_than_rows_leave_one_row_out_each():
     X, y = rng.integers(0, 2, (70, 2)).astype(np.uint8), rng.integers(0, 2, 70)
     many, few = (Wrapped(GeneralNetwork(), folds=folds).fit(X, y) for folds in (2**31, 70))
     np.testing.assert_array_equal(many.predict_proba(X), few.predict_proba(X))
+
+
+def test_with_fewer_rows_than_folds_nothing_is_tried_and_the_last_setting_taken():
+    rows, labels = [["a", "x"], ["b", "x"], ["a", "y"], ["b", "y"]], ["no", "yes", "no", "yes"]
+    model = Wrapped(grid=[0.01, 0.1]).fit(rows, labels)
+    assert [(line["asked"], line["note"]) for line in model.table_] == [(0, ""), (0, "* chosen")]
+    assert model.predict(rows).tolist() == labels
+    again = Wrapped(grid=[0.01, 0.1]).fit(rows * 2, labels * 2)
+    assert all(line["asked"] for line in again.table_)

@@ -100,8 +100,9 @@ class Wrapped(Delegating):
         significance from 0.2 to 0.00001, with ``HillClimb`` and ``K2`` one to four parents.
     folds : int or None, default=None
         None holds out a third of the rows. With fewer than 1,000 rows it uses 5 folds, and after the first and the
-        second of them goes on with the better half of the settings alone. A number of folds tries all settings in all
-        of these. After folds, the structure is learned again from all rows with the best setting.
+        second of them goes on with the better half of the settings alone; with fewer than 5 rows it tries nothing and
+        takes the last setting. A number of folds tries all settings in all of these. After folds, the structure is
+        learned again from all rows with the best setting.
     criterion : {"accuracy", "log_loss"}, default="accuracy"
         What is best. Ties go to the larger sum of the probabilities of the true classes, then to fewer arcs, then to
         the later setting.
@@ -297,6 +298,8 @@ class Wrapped(Delegating):
 
     def _parts(self, sample: Sample, rows: KeptRows) -> list[tuple[KeptRows, KeptRows]]:
         """What is learned and what is asked: a third held out, or folds."""
+        if self.folds is None and rows.weight < FEW_ROWS_FOLDS:
+            return []  # too few for the folds: the last setting is taken, as in a tie
         folds = self.folds or (FEW_ROWS_FOLDS if rows.weight < FEW_ROWS else 1)
         n_parts, seed = (folds, self._seed) if folds > 1 else self._holdout
         return list(islice(dealt_parts(sample, rows, n_parts, seed), folds))
