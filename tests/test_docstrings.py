@@ -25,7 +25,7 @@ WITH_OPTIONS = [cls for cls in PUBLIC.values() if inspect.isclass(cls) and issub
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
 INHERITED = {"GL08", "PR01", "RT01"}  # what a method need not say again that another class has described
-NO_EXAMPLES = {"spark"}  # needs a session of Spark, which takes seconds to start; docs/spark.md shows all
+NO_EXAMPLES = {"spark"}  # needs a session of Spark, which is not started here; docs/spark.md shows how they are called
 NO_EXAMPLE = {
     "tanager.to_onnx": "needs a package that may not be there; tests/export runs it",
     "tanager.cluster.Engine": "an alias for annotations; run_here shows what an engine does",
