@@ -255,6 +255,17 @@ def test_a_table_of_another_shape_has_no_posterior():
         SMALL.posterior(np.zeros((2, 4), dtype=np.uint8))
     with pytest.raises(SchemaMismatch, match="cells of type uint8, X has float64"):
         SMALL.posterior(np.zeros((2, 3)))
+    with pytest.raises(SchemaMismatch, match="column 'x2', row 1: there is no code 9"):
+        SMALL.posterior([[0, 0, 0], [0, 9, 0]])
+    with pytest.raises(SchemaMismatch, match="cells of type uint8, X has int64"):
+        SMALL.posterior([[0, 0, -1]])
+
+
+def test_the_posterior_of_a_list_of_whole_numbers_is_that_of_the_array():
+    X = SMALL.missing(0.2).take(20)[0]
+    np.testing.assert_array_equal(SMALL.posterior(X.tolist()), SMALL.posterior(X))
+    numbers = generate.gaussians(means=[[2, 2], [8, 8]])
+    np.testing.assert_array_equal(numbers.posterior([[2, 8]]), numbers.posterior(np.array([[2.0, 8.0]])))
 
 
 def test_what_it_is_stands_in_one_line():

@@ -71,6 +71,11 @@ def fit(
     named : bool, default=True
         Whether the table names its columns.
 
+    Returns
+    -------
+    classifier
+        The model.
+
     Examples
     --------
     >>> from tanager import AODE
@@ -109,7 +114,35 @@ def _second_run(plan: Plan, run: Engine) -> Memory | Block:
 
 
 def update(model: Any, run: Engine, *, max_distinct: int = MOST_DISTINCT) -> Any:
-    """Learn further rows in parts, as ``partial_fit`` would learn them: new values and classes are welcome."""
+    """Learn further rows in parts, as ``partial_fit`` would learn them: new values and classes are welcome.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted one that counts; it learns in place.
+    run : callable
+        The engine.
+    max_distinct : int, default=20,000
+        As in ``fit``.
+
+    Returns
+    -------
+    classifier
+        The model.
+
+    Examples
+    --------
+    >>> from tanager import AODE
+    >>> from tanager.cluster import run_here, update
+    >>> X, y = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"]], ["play", "stay", "play"]
+    >>> model = AODE().fit(X, y)
+    >>> new_X, new_y = [["snow", "cold"], ["snow", "mild"]], ["ski", "stay"]
+    >>> parts = [[(new_X[:1], new_y[:1], None)], [(new_X[1:], new_y[1:], None)]]
+    >>> update(model, run_here(parts)).classes_.tolist()
+    ['play', 'ski', 'stay']
+    >>> model.counts_ == AODE().fit(X + new_X, y + new_y).counts_
+    True
+    """
     refuse_order(model)
     model.check_fitted()
     model.check_teachable()
@@ -147,7 +180,31 @@ def _learn_more(model: CountsClassifier, plan: Plan, run: Engine) -> None:
 
 
 def run_here(parts: Sequence[Iterable[Rows]]) -> Engine:
-    """The engine that does the parts one after the other in this process: the reference for all others."""
+    """The engine that does the parts one after the other in this process: the reference for all others.
+
+    Parameters
+    ----------
+    parts : sequence of iterables of (X, y, sample_weight)
+        Each part of the table is some chunks of rows; weights may be None.
+
+    Returns
+    -------
+    callable
+        ``run(work, merge)``, as ``fit`` and ``update`` take it.
+
+    Examples
+    --------
+    What an engine does, with work that counts rows and a merge that adds:
+
+    >>> from tanager.cluster import run_here
+    >>> parts = [[([["sun"]], ["play"], None)], [([["rain"], ["sun"]], ["stay", "play"], None)]]
+    >>> def work(part):
+    ...     return str(sum(len(y) for X, y, weights in part)).encode()
+    >>> def merge(results):
+    ...     return str(sum(map(int, results))).encode()
+    >>> run_here(parts)(work, merge)
+    b'3'
+    """
 
     def run(work: Work, merge: Merge) -> bytes | None:
         return merge_in_order((result for part in parts if (result := work(part))), merge)

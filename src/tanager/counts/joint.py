@@ -468,6 +468,18 @@ class JointCounts(Listed):
         -------
         JointCounts
             These counts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tanager import JointCounts
+        >>> from tanager.encoding import Column, Schema
+        >>> schema = Schema((Column("sky", "categorical", ("sun", "rain")),))
+        >>> codes, labels = np.array([[0], [0], [1]], dtype=np.uint8), np.array([0, 1, 1], dtype=np.uint8)
+        >>> counts = JointCounts(schema, ["play", "stay"], order=1).update(codes, labels)
+        >>> counts.subtract(codes[:1], labels[:1]).joint("sky")
+        array([[0., 0.],
+               [1., 1.]])
         """
         weights = check_weights(weights, len(codes))
         self._count(codes, labels, weights, -1, n_jobs)
@@ -636,6 +648,17 @@ class JointCounts(Listed):
         -------
         array of shape (n_classes, n_values, ...)
             Sums of weights.
+
+        Examples
+        --------
+        >>> from tanager import AODE
+        >>> X = {"sky": ["sun", "sun", "rain"], "wind": ["weak", "weak", "strong"]}
+        >>> counts = AODE().fit(X, ["play", "stay", "stay"]).counts_
+        >>> counts.joint("sky")  # rows are play and stay, columns sun and rain
+        array([[1., 0.],
+               [1., 1.]])
+        >>> counts.joint("sky", "wind").shape
+        (2, 2, 2)
         """
         places = [self.column(name) for name in columns]
         inner = tuple(slice(0, int(self.schema.n_values[i])) for i in places)
@@ -703,6 +726,15 @@ class JointCounts(Listed):
         -------
         JointCounts
             These counts.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X = {"sky": ["sun", "sun", "rain"], "wind": ["weak", "weak", "strong"]}
+        >>> counts = NaiveBayes().fit(X, ["play", "stay", "stay"]).counts_
+        >>> counts.decay(0.5).joint("sky")
+        array([[0.5, 0. ],
+               [0.5, 0.5]])
         """
         if not 0 < factor <= 1:
             raise OptionError(f"decay({factor!r}): the factor must be above 0 and at most 1.")
@@ -839,6 +871,15 @@ class JointCounts(Listed):
         ------
         SchemaMismatch
             Where columns or cut points differ.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X = {"sky": ["sun", "sun", "rain"], "wind": ["weak", "weak", "strong"]}
+        >>> counts = NaiveBayes().fit(X, ["play", "stay", "stay"]).counts_
+        >>> more = NaiveBayes().fit({"sky": ["snow"], "wind": ["weak"]}, ["stay"]).counts_
+        >>> counts.merge(more).n_rows, counts.schema["sky"].values
+        (4.0, ('sun', 'rain', 'snow'))
         """
         if self._same_layout(other):
             factor = self.scale / other.scale
@@ -947,6 +988,14 @@ class JointCounts(Listed):
         -------
         JointCounts
             New counts.
+
+        Examples
+        --------
+        >>> from tanager import AODE
+        >>> X = {"sky": ["sun", "sun", "rain"], "wind": ["weak", "weak", "strong"]}
+        >>> counts = AODE().fit(X, ["play", "stay", "stay"]).counts_
+        >>> counts.project(["wind"]).schema.names
+        ('wind',)
         """
         places = [self.column(name) for name in columns]
         whole = places == list(range(self.n_features))  # a copy, for tables as before
@@ -1259,6 +1308,15 @@ class JointCounts(Listed):
         -------
         bytes
             The bytes.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X = {"sky": ["sun", "sun", "rain"], "wind": ["weak", "weak", "strong"]}
+        >>> counts = NaiveBayes().fit(X, ["play", "stay", "stay"]).counts_
+        >>> from tanager import JointCounts
+        >>> JointCounts.from_bytes(counts.to_bytes()) == counts
+        True
         """
         header, arrays = self.to_header()
         return archive.pack({"kind": "counts", "counts": header}, arrays)

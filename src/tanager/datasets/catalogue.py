@@ -23,7 +23,24 @@ CLASS = "class"
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """The name, size and origin of an available data set."""
+    """The name, size and origin of an available data set.
+
+    Attributes
+    ----------
+    name : str
+        By which ``load`` finds it.
+    n_rows, n_columns, n_classes : int
+        Its size; the class is no column.
+    where : str
+        The folder, or "scikit-learn".
+
+    Examples
+    --------
+    >>> from tanager.datasets import available
+    >>> small = [info.name for info in available() if info.n_rows < 200]
+    >>> small
+    ['iris', 'wine']
+    """
 
     name: str
     n_rows: int
@@ -42,6 +59,11 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
     folder : path, default=None
         A folder with data sets and their datasets.json; default: the environment variable TANAGER_DATA. Names that are
         not in it are looked up among the sets of scikit-learn.
+
+    Returns
+    -------
+    Dataset
+        The table, its classes, and the kinds of its columns.
 
     Examples
     --------
@@ -63,7 +85,28 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
 
 
 def available(folder: str | os.PathLike[str] | None = None) -> list[DatasetInfo]:
-    """The data sets that are available without a download, sorted by name."""
+    """The data sets that are available without a download, sorted by name.
+
+    Parameters
+    ----------
+    folder : path, default=None
+        A folder with data sets and their datasets.json; default: the environment variable TANAGER_DATA.
+
+    Returns
+    -------
+    list of DatasetInfo
+        Those of the folder, and those of scikit-learn whose names the folder does not have.
+
+    Examples
+    --------
+    >>> from tanager.datasets import available
+    >>> for info in available():
+    ...     print(f"{info.name}: {info.n_rows} rows, {info.n_columns} columns, {info.n_classes} classes, {info.where}")
+    breast_cancer: 569 rows, 30 columns, 2 classes, scikit-learn
+    digits: 1797 rows, 64 columns, 10 classes, scikit-learn
+    iris: 150 rows, 4 columns, 3 classes, scikit-learn
+    wine: 178 rows, 13 columns, 3 classes, scikit-learn
+    """
     index = _folder_index(folder)
     entries = {name: DatasetInfo(name, *sizes, "scikit-learn") for name, sizes in BUNDLED.items()}
     if index is not None:

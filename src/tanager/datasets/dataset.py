@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """A table with classes.
+    """A table with classes; made by ``load``.
 
     Attributes
     ----------
     name : str
+        By which it was loaded.
     X : pyarrow.Table
         Categories as text, even if they are digits; numbers as numbers.
     y : array of str
@@ -27,6 +28,16 @@ class Dataset:
         The official test rows, if the source has any.
     about : dict
         Origin, notes and other metadata.
+
+    Examples
+    --------
+    >>> from tanager import AODE
+    >>> from tanager.datasets import load
+    >>> data = load("iris")
+    >>> data
+    <Dataset 'iris': 150 rows, 4 numeric columns, 3 classes>
+    >>> AODE(**data.options).fit(data.X, data.y).predict(data.X.slice(0, 1))
+    array(['setosa'], dtype='<U10')
     """
 
     name: str
@@ -37,7 +48,22 @@ class Dataset:
     about: dict[str, Any] = field(default_factory=dict)
 
     def complete(self) -> Dataset:
-        """The rows without missing cells."""
+        """The rows without missing cells.
+
+        Returns
+        -------
+        Dataset
+            Those rows, of the test rows as well.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pyarrow as pa
+        >>> from tanager.datasets import Dataset
+        >>> X = pa.table({"sky": ["sun", None, "rain"]})
+        >>> Dataset("weather", X, np.array(["play", "play", "stay"]), {"categorical": ["sky"]}).complete()
+        <Dataset 'weather': 2 rows, 1 categorical columns, 2 classes>
+        """
         whole = np.ones(len(self.y), dtype=bool)
         for column in self.X.columns:
             whole &= pc.is_valid(column).to_numpy()

@@ -148,9 +148,35 @@ def cross_validate_all(
 ) -> Results:
     """``cross_validate`` over several data sets.
 
-    ``datasets`` maps names to pairs (X, y) or to ``tanager.datasets.Dataset``; ``models`` may be a function that makes
-    the classifiers for one data set, for instance ``lambda data: {"aode": AODE(**data.options)}``. The time limit is
-    for all data sets together; a classifier is left out on all of them or on none.
+    Parameters
+    ----------
+    models : dict of name to classifier, or callable
+        A function makes the classifiers for one data set, for instance
+        ``lambda data: {"aode": AODE(**data.options)}``.
+    datasets : dict of name to (X, y) or Dataset
+        Tables with their labels, or data sets of ``tanager.datasets``.
+    folds, fold_order, repeats, seed, costs, n_jobs, progress, resume, timing, so_far
+        As in ``cross_validate``.
+    time_limit : float or TimeLimit, default=None
+        Seconds for all data sets together. A classifier is left out on all of them or on none.
+
+    Returns
+    -------
+    Results
+        One record per data set, classifier, repetition and fold.
+
+    Examples
+    --------
+    >>> from tanager import AODE, NaiveBayes
+    >>> from tanager.datasets import load
+    >>> from tanager.evaluate import cross_validate_all
+    >>> sets = {name: load(name) for name in ("iris", "wine")}
+    >>> models = {"nb": NaiveBayes(), "aode": AODE()}
+    >>> results = cross_validate_all(models, sets, folds=3, timing=False, n_jobs=1)
+    >>> print(results.by_dataset("log_loss"))
+    dataset      nb    aode
+    iris     0.1742  0.1438
+    wine     0.0591  0.0594
     """
     _check_repeats(repeats)
     if not isinstance(datasets, Mapping) or not datasets:
@@ -174,7 +200,40 @@ def holdout(
     progress: Progress | bool | None = None,
     timing: bool = True,
 ) -> Results:
-    """Train on one part of the rows and test on the other; ``share`` of the rows of each class is held out."""
+    """Train on one part of the rows and test on the other.
+
+    One learning run for each classifier, where ``cross_validate`` takes ten: for tables so large that a single test
+    part says enough, or for classifiers that are slow.
+
+    Parameters
+    ----------
+    models : dict of name to classifier
+        Of tanager or of scikit-learn; they are cloned, never changed.
+    X, y : table and labels
+        Any table that a classifier takes. Rows without a label are left out.
+    share : float, default=0.3
+        How much of the rows of each class is held out.
+    repeats, seed : int
+        How often the rows are parted anew; repetition r is shuffled with seed + r.
+    costs, name, n_jobs, progress, timing
+        As in ``cross_validate``.
+
+    Returns
+    -------
+    Results
+        One record per classifier and repetition.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import AODE, NaiveBayes
+    >>> from tanager.evaluate import holdout
+    >>> results = holdout({"nb": NaiveBayes(), "aode": AODE()}, *load_iris(return_X_y=True), repeats=5, timing=False)
+    >>> print(results.summary(["log_loss"]))
+    dataset  classifier  folds  log_loss
+    data     nb              5    0.2312
+    data     aode            5    0.2026
+    """
     _check_repeats(repeats)
     plan = make_plan(name, models, (X, y), Holdout(share, seed), repeats, costs)
     return _results([plan], n_jobs, progress, None, timing)
@@ -247,6 +306,24 @@ def leave_one_out(
     Cut points and structure stay those of all rows; see ``leave_one_out`` of the classifiers. With several ``parts``
     the rows are dealt out to stratified parts of one size, which are measured apart: then differences between
     classifiers can be tested, as those of folds. With ``timing``, records say how long learning and answering took.
+
+    Parameters
+    ----------
+    models : dict of name to classifier
+        Those that count; others are refused.
+    X, y : table and labels
+        Any table that a classifier takes. Rows without a label are left out.
+    name : str
+        The name of the data set in the results.
+    parts : int, default=1
+        How many parts are measured apart.
+    timing : bool, default=False
+        Whether to measure times.
+
+    Returns
+    -------
+    Results
+        One record per classifier and part.
 
     Examples
     --------

@@ -35,7 +35,24 @@ from tanager.scoring.view import View
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean difference, and how far it may be off: half the width of the interval."""
+    """A mean difference, and how far it may be off.
+
+    Attributes
+    ----------
+    difference : float
+        The mean difference.
+    margin : float
+        Half the width of the interval around it.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import Interval
+    >>> gain = Interval(difference=0.25, margin=0.125)
+    >>> gain.low, gain.high, gain.certain
+    (0.125, 0.375, True)
+    >>> Interval(difference=0.25, margin=0.5).certain  # it may as well be a loss
+    False
+    """
 
     difference: float
     margin: float
@@ -58,7 +75,26 @@ class Interval:
 
 @dataclass(frozen=True)
 class LeftOutDifference:
-    """How much better or worse a network answers than another one: by accuracy, and by log loss in nats."""
+    """How much better or worse a network answers than another one; made by ``LeftOutFigures.minus``.
+
+    Attributes
+    ----------
+    accuracy : Interval
+        The difference of the accuracies: above 0 if the network is better.
+    log_loss : Interval
+        The difference of the log losses in nats: below 0 if the network is better.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import LeftOutNetworks
+    >>> X = {"sky": ["sun", "sun", "rain", "rain"] * 5, "coin": ["head", "tail"] * 10}
+    >>> rows = LeftOutNetworks.of(X, ["play", "play", "stay", "stay"] * 5)
+    >>> one = rows.network([("class", "coin")])  # which says nothing about the class
+    >>> both = one.add("class", "sky")
+    >>> change = rows.figures(both).minus(rows.figures(one))
+    >>> change.accuracy.difference, change.accuracy.certain, round(change.log_loss.difference, 2)
+    (1.0, True, -0.74)
+    """
 
     accuracy: Interval
     log_loss: Interval
@@ -66,7 +102,7 @@ class LeftOutDifference:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutFigures:
-    """The answers of a network to all rows, each as if it alone had not been learned.
+    """The answers of a network to all rows, each as if it alone had not been learned; made by ``LeftOutNetworks``.
 
     Attributes
     ----------
@@ -76,6 +112,16 @@ class LeftOutFigures:
         Whether the most probable class is the true one.
     losses : array (n_rows,)
         -log P(true class), in nats.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import LeftOutNetworks
+    >>> rows = LeftOutNetworks.of({"sky": ["sun", "rain"] * 5}, ["play", "stay"] * 4 + ["play", "play"])
+    >>> figures = rows.figures(rows.network([("class", "sky")]))
+    >>> figures.accuracy, round(figures.log_loss, 2)
+    (0.9, 0.43)
+    >>> figures.right.tolist().index(False), figures.proba[-1].round(2)  # it rained, and they played all the same
+    (9, array([0.1, 0.9]))
     """
 
     proba: np.ndarray
@@ -98,6 +144,18 @@ class LeftOutFigures:
         Differences are paired, row by row; the interval is the mean plus and minus so many standard errors as hold this
         share of a normal distribution. It speaks of rows like these for the two networks as they are. It does not know
         of the way they were found: of the best of many networks it is too hopeful.
+
+        Parameters
+        ----------
+        other : LeftOutFigures
+            Of another network, by the same ``LeftOutNetworks``.
+        level : float, default=0.95
+            The share.
+
+        Returns
+        -------
+        LeftOutDifference
+            Of accuracy and log loss.
         """
         if len(self.right) != len(other.right):
             raise DataError(f"these are figures of {len(self.right)} rows, the others of {len(other.right)}.")

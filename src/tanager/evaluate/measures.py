@@ -27,6 +27,18 @@ SMALLEST = 1e-15  # smaller probabilities count as this in log loss
 def accuracy(labels: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> float:
     """The share of correct predictions.
 
+    Parameters
+    ----------
+    labels, predicted : arrays of shape (n_rows,)
+        True and predicted classes.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN for no rows.
+
     Examples
     --------
     >>> from tanager.evaluate import accuracy
@@ -38,12 +50,49 @@ def accuracy(labels: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None 
 
 
 def zero_one_loss(labels: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """The share of wrong predictions."""
+    """The share of wrong predictions: 1 less the accuracy.
+
+    Parameters
+    ----------
+    labels, predicted : arrays of shape (n_rows,)
+        True and predicted classes.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN for no rows.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import zero_one_loss
+    >>> zero_one_loss([0, 1, 1, 0], [0, 1, 0, 0])
+    0.25
+    >>> zero_one_loss([0, 1, 1, 0], [0, 1, 0, 0], weights=[1, 1, 2, 0])  # the wrong row counts twice, the last not
+    0.5
+    """
     return 1.0 - accuracy(labels, predicted, weights)
 
 
 def log_loss(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Mean of -log P(true class), in nats; probabilities below 1e-15 count as 1e-15.
+
+    0 at best. A classifier that is sure and wrong is punished harder than by any other measure.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Codes of the true classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        NaN for no rows.
 
     Examples
     --------
@@ -56,18 +105,94 @@ def log_loss(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = No
 
 
 def rmse(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Root of the mean of (1 - P(true class))², as in the literature on averaged estimators."""
+    """Root of the mean of (1 - P(true class))², as in the literature on AODE and its relatives.
+
+    It looks at the true class alone; ``rmse_full`` looks at all of them.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Codes of the true classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN for no rows.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import rmse
+    >>> rmse([0, 1], [[0.5, 0.5], [0.5, 0.5]])
+    0.5
+    >>> round(rmse([0, 1], [[0.7, 0.3], [0.1, 0.9]]), 4)  # the root of the mean of 0.3 ** 2 and 0.1 ** 2
+    0.2236
+    """
     return float(np.sqrt(_mean((1.0 - _own(*_answers(labels, proba))) ** 2, weights)))
 
 
 def rmse_full(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Root of the mean squared difference between P(y) and 1 or 0, over rows and classes."""
+    """Root of the mean squared difference between P(y) and 1 (the true class) or 0 (the others), over all cells.
+
+    That is, the root of the Brier score over the number of classes. With two classes it equals ``rmse``; with more it
+    is smaller, as most cells should be 0 and are close to it.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Codes of the true classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN for no rows.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import rmse, rmse_full
+    >>> round(rmse([0], [[0.4, 0.3, 0.3]]), 4), round(rmse_full([0], [[0.4, 0.3, 0.3]]), 4)
+    (0.6, 0.4243)
+    """
     labels, proba = _answers(labels, proba)
     return float(np.sqrt(brier(labels, proba, weights) / proba.shape[1]))
 
 
 def brier(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Mean of the squared differences between P(y) and 1 or 0, summed over the classes: 0 at best, 2 at worst."""
+    """Mean over rows of the squared differences between P(y) and 1 (the true class) or 0, summed over the classes.
+
+    0 at best; 2 where a wrong class is always certain. Like the log loss it is lowest for the true probabilities, but
+    a single row can add no more than 2.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Codes of the true classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        From 0 to 2; NaN for no rows.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import brier, log_loss
+    >>> careful, certain = [[0.75, 0.25], [0.75, 0.25]], [[1.0, 0.0], [1.0, 0.0]]
+    >>> brier([0, 1], careful), brier([0, 1], certain)  # both get the second row wrong
+    (0.625, 1.0)
+    >>> round(log_loss([0, 1], careful), 2), round(log_loss([0, 1], certain), 2)
+    (0.84, 17.27)
+    """
     labels, proba = _answers(labels, proba)
     own = _own(labels, proba)
     return _mean((proba**2).sum(axis=1) - own**2 + (1.0 - own) ** 2, weights)
@@ -79,6 +204,22 @@ def auc(labels: ArrayLike, proba: ArrayLike, average: str = "hand-till", weights
     Ties count half. With two columns this is the area under the ROC curve. With more, ``"hand-till"`` is the mean over
     all pairs of classes, and ``"weighted"`` the mean of every class against the rest, weighted by how often the class
     occurs. Classes that do not occur are skipped; with fewer than two the result is NaN.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Codes of the true classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    average : {"hand-till", "weighted"}, default="hand-till"
+        How the areas of more than two classes become one number.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        1 if every row is ranked correctly, 0.5 by chance.
 
     Examples
     --------
@@ -107,6 +248,17 @@ def reliability(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, weights: 
     The most probable class is predicted, and its probability is the confidence. Bin b holds confidences in
     (b / n_bins, (b + 1) / n_bins].
 
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Codes of the true classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    n_bins : int, default=15
+        How many bins there are.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
     Returns
     -------
     array of shape (3, n_bins)
@@ -131,19 +283,86 @@ def calibration_error(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, wei
 
     0 if predictions with a confidence of 80 % are correct in 80 % of cases, and so on. It says nothing about how good
     the predictions are: always predicting the class frequencies is well calibrated.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Codes of the true classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    n_bins : int, default=15
+        Rows are compared within bins of equal width, by their confidence: see ``reliability``.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN for no rows.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import calibration_error
+    >>> labels = [0, 0, 0, 1]
+    >>> calibration_error(labels, [[0.75, 0.25]] * 4)  # class 0 with 75 %, which is true of 3 in 4
+    0.0
+    >>> calibration_error(labels, [[1.0, 0.0]] * 4)  # as accurate, and too sure
+    0.25
     """
     return calibration_of(reliability(labels, proba, n_bins, weights))
 
 
 def calibration_of(bins: ArrayLike) -> float:
-    """The calibration error of bins made by ``reliability``, or of a sum of them."""
+    """The calibration error of bins made by ``reliability``, or of a sum of them.
+
+    Sums of bins are those of all rows together, which a mean of the errors of folds is not.
+
+    Parameters
+    ----------
+    bins : array of shape (3, n_bins)
+        Per bin: rows, sum of their confidences, number of correct predictions.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN for no rows.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import calibration_of, reliability
+    >>> first, second = reliability([0, 0], [[0.75, 0.25]] * 2), reliability([0, 1], [[0.75, 0.25]] * 2)
+    >>> calibration_of(first), calibration_of(second), calibration_of(first + second)  # 2 of 2 right, 1 of 2, 3 of 4
+    (0.25, 0.25, 0.0)
+    """
     return calibration.calibration_of(bins)
 
 
 def expected_cost(
     labels: ArrayLike, predicted: ArrayLike, cost_matrix: ArrayLike, weights: ArrayLike | None = None
 ) -> float:
-    """Mean of ``cost_matrix[true, predicted]``."""
+    """What predictions cost on average: the mean of ``cost_matrix[true, predicted]``.
+
+    Parameters
+    ----------
+    labels, predicted : arrays of shape (n_rows,)
+        Codes of the true and of the predicted classes: 0, 1, ...
+    cost_matrix : array of shape (n_classes, n_classes)
+        Rows are true classes, columns predicted ones.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    float
+        In the unit of the costs; NaN for no rows.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import expected_cost
+    >>> costs = [[0, 1], [10, 0]]  # a needless alarm costs 1, a missed one 10
+    >>> expected_cost([0, 0, 0, 1], [0, 0, 0, 0], costs), expected_cost([0, 0, 0, 1], [1, 1, 1, 1], costs)
+    (2.5, 0.75)
+    """
     costs = np.asarray(cost_matrix, dtype=float)
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
         raise OptionError(f"cost_matrix has shape {costs.shape}; it needs one row and one column per class.")
@@ -153,6 +372,20 @@ def expected_cost(
 
 def confusion(labels: ArrayLike, predicted: ArrayLike, k: int, weights: ArrayLike | None = None) -> np.ndarray:
     """The confusion matrix, of shape (k, k): how often each true class (row) was predicted as each class (column).
+
+    Parameters
+    ----------
+    labels, predicted : arrays of shape (n_rows,)
+        Codes of the true and of the predicted classes: 0, 1, ...
+    k : int
+        The number of classes.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    array of shape (k, k)
+        Sums of weights: numbers of rows without ``weights``.
 
     Examples
     --------
@@ -173,7 +406,34 @@ def per_class(
     classes: Sequence[Any],
     weights: ArrayLike | None = None,
 ) -> Table:
-    """Each class separately: its rows, how often it was predicted, recall, precision, F1, and AUC against the rest."""
+    """Each class separately: its rows, how often it was predicted, recall, precision, F1, and AUC against the rest.
+
+    Parameters
+    ----------
+    labels, predicted : arrays of shape (n_rows,)
+        Codes of the true and of the predicted classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    classes : sequence
+        The names of the classes, in the order of their codes.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    Table
+        One line per class. Cells that are not defined, such as the precision of a class that was never predicted, are
+        empty.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import per_class
+    >>> proba = [[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]]
+    >>> print(per_class([0, 0, 1, 1], [0, 0, 0, 1], proba, ["healthy", "ill"]))  # one of two who are ill is missed
+    class    rows  predicted  recall  precision      f1     auc
+    healthy     2          3  1.0000     0.6667  0.8000  0.7500
+    ill         2          1  0.5000     1.0000  0.6667  0.7500
+    """
     labels, proba = _answers(labels, proba)
     k = proba.shape[1]
     if len(classes) != k:
@@ -204,9 +464,39 @@ def measure(
     costs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> dict[str, float]:
-    """All measures of one set of predictions by name; ``cost`` only if costs are given.
+    """All measures of one set of predictions by name.
 
-    Without ``predicted`` the most probable class is predicted.
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Codes of the true classes: 0, 1, ...
+    proba : array of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    predicted : array of shape (n_rows,), default=None
+        Codes of the predicted classes; None takes the most probable ones.
+    costs : array of shape (n_classes, n_classes), default=None
+        ``costs[true, predicted]``, as in ``expected_cost``.
+    weights : array of shape (n_rows,), default=None
+        Of the rows.
+
+    Returns
+    -------
+    dict of str to float
+        ``accuracy``, ``log_loss``, ``rmse``, ``rmse_full``, ``brier``, ``auc``, and ``cost`` where costs are given.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import measure
+    >>> found = measure([0, 1, 1], [[0.8, 0.2], [0.4, 0.6], [0.6, 0.4]], costs=[[0, 1], [10, 0]])
+    >>> for name, value in found.items():
+    ...     print(name, round(value, 3))
+    accuracy 0.667
+    log_loss 0.55
+    rmse 0.432
+    rmse_full 0.432
+    brier 0.373
+    auc 1.0
+    cost 3.333
     """
     labels, proba = _answers(labels, proba)
     if predicted is None:
@@ -228,6 +518,18 @@ def fading_mean(losses: ArrayLike, fade: float = 0.999) -> np.ndarray:
     """The running mean of losses, in which the weight of old losses fades by a factor per step.
 
     S <- fade S + loss, B <- fade B + 1, value S / B. With ``fade=1`` it is the plain mean.
+
+    Parameters
+    ----------
+    losses : array of shape (n_rows,)
+        In the order of the stream.
+    fade : float, default=0.999
+        The factor, above 0 and at most 1.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+        The mean after each loss.
 
     Examples
     --------

@@ -47,6 +47,23 @@ class PrequentialResults:
         Columns that were not learned, and why.
     baselines : list of str
         Classifiers that look at labels alone; ``curve`` has their measures too, but for the log loss.
+
+    Examples
+    --------
+    The rule turns round after 500 rows. One model remembers all rows, the other one forgets:
+
+    >>> from tanager import NaiveBayes
+    >>> from tanager.evaluate import prequential
+    >>> X = [["sun"], ["rain"]] * 500
+    >>> y = ["play", "stay"] * 250 + ["stay", "play"] * 250
+    >>> models = {"all rows": NaiveBayes(), "forgets": NaiveBayes(decay=0.95)}
+    >>> results = prequential(models, X, y, every=200, window=100)
+    >>> results.rows.tolist()
+    [200, 400, 600, 800, 1000]
+    >>> for name in results.models:
+    ...     print(name, results.curve(name, "accuracy", "window"), results.lowest(name))
+    all rows [1. 1. 0. 0. 0.] (600, 0.0)
+    forgets [1.   1.   0.86 1.   1.  ] (600, 0.86)
     """
 
     def __init__(

@@ -17,7 +17,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The classifier to use, and the sentence that says why."""
+    """The classifier to use, and the sentence that says why; made by ``Results.recommend``.
+
+    Attributes
+    ----------
+    classifier : str
+        The name of the classifier.
+    reason : str
+        The sentence, which is also what ``print`` shows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import AODE, NaiveBayes
+    >>> from tanager.evaluate import leave_one_out
+    >>> results = leave_one_out({"nb": NaiveBayes(), "aode": AODE()}, *load_iris(return_X_y=True), parts=10)
+    >>> advice = results.recommend("accuracy")
+    >>> advice.classifier
+    'nb'
+    >>> print(advice)
+    Take nb: it has the best accuracy (0.9467) of 2 classifiers, not significantly better than aode.
+    """
 
     classifier: str
     reason: str

@@ -175,6 +175,34 @@ class Results:
 
         ``difference`` is classifier minus baseline, and t and p those of the corrected resampled t-test on the folds
         that both have. Each p is of its pair alone: among 20 equal classifiers one is expected below 0.05.
+
+        Parameters
+        ----------
+        baseline : str, default=None
+            The classifier that the others are compared with; None is the best.
+        measure : str, default="accuracy"
+            One of ``measures``.
+        alpha : float, default=0.05
+            The verdict is "better" or "worse" where p is below.
+        dataset : str, default=None
+            The data set; may be left out where there is only one.
+
+        Returns
+        -------
+        Table
+            A line per classifier.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes, TAN
+        >>> from tanager.datasets import load
+        >>> from tanager.evaluate import leave_one_out
+        >>> data = load("wine")
+        >>> results = leave_one_out({"nb": NaiveBayes(), "tan": TAN()}, data.X, data.y, parts=10)
+        >>> print(results.compare(baseline="nb", measure="log_loss"))
+        classifier  log_loss  difference      t       p  verdict
+        nb            0.0286           -      -       -  baseline
+        tan           0.0613     +0.0326  +1.20  0.2620
         """
         dataset = self.one_dataset(dataset)
         self.check_measure(measure)
@@ -233,6 +261,33 @@ class Results:
         The mean of the measure, the mean rank (1 is best), on how many data sets no other classifier is better, and the
         geometric mean of the ratios of its losses to those of the first classifier: 1.1 means losses 10 % higher.
         Where higher is better, the loss is 1 less the measure.
+
+        Parameters
+        ----------
+        measure : str, default="error"
+            One of ``measures``.
+
+        Returns
+        -------
+        Table
+            A line per classifier.
+
+        Examples
+        --------
+        >>> from tanager.evaluate import Results
+        >>> errors = {"AODE": [0.10, 0.25, 0.05], "TAN": [0.12, 0.30, 0.04], "NB": [0.20, 0.35, 0.06]}
+        >>> fold = {"repeat": 0, "fold": 0, "n_train": 90, "n_test": 10}
+        >>> results = Results(
+        ...     {**fold, "dataset": dataset, "classifier": name, "accuracy": 1 - error}
+        ...     for name, row in errors.items()
+        ...     for dataset, error in zip(("cars", "mushrooms", "votes"), row)
+        ... )
+        >>> print(results.over_datasets())
+        classifier  mean error  mean rank  best on  ratio
+        AODE            0.1333       1.33        2  1.000
+        TAN             0.1533       1.67        1  1.048
+        NB              0.2033       3.00        0  1.498
+        Over 3 data sets.
         """
         return across_datasets.ranking(self, measure)
 
@@ -241,6 +296,33 @@ class Results:
 
         ``p`` is two-tailed, draws left out; ``ratio`` is the geometric mean of the losses of the first over those of
         the second.
+
+        Parameters
+        ----------
+        measure : str, default="error"
+            One of ``measures``.
+
+        Returns
+        -------
+        Table
+            A line per pair.
+
+        Examples
+        --------
+        >>> from tanager.evaluate import Results
+        >>> errors = {"AODE": [0.10, 0.25, 0.05], "TAN": [0.12, 0.30, 0.04], "NB": [0.20, 0.35, 0.06]}
+        >>> fold = {"repeat": 0, "fold": 0, "n_train": 90, "n_test": 10}
+        >>> results = Results(
+        ...     {**fold, "dataset": dataset, "classifier": name, "accuracy": 1 - error}
+        ...     for name, row in errors.items()
+        ...     for dataset, error in zip(("cars", "mushrooms", "votes"), row)
+        ... )
+        >>> print(results.pairs())
+        first  second  wins  draws  losses       p  ratio
+        AODE   TAN        2      0       1  1.0000  0.954
+        AODE   NB         3      0       0  0.2500  0.668
+        TAN    NB         3      0       0  0.2500  0.700
+        Over 3 data sets.
         """
         return across_datasets.pairs(self, measure)
 
@@ -265,6 +347,18 @@ class Results:
         accuracy to show a difference.
 
         Over several data sets: the best mean rank, and whether Nemenyi's test separates it from the others.
+
+        Parameters
+        ----------
+        measure : str, default="log_loss"
+            One of ``measures``.
+        alpha : float, default=0.05
+            The level of all tests.
+
+        Returns
+        -------
+        Recommendation
+            The name of the classifier, and the sentence.
         """
         if len(self.datasets) == 1:
             return over_one(self, self.check_measure(measure), alpha)

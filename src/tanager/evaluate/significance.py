@@ -30,6 +30,11 @@ def corrected_t(differences: ArrayLike, ratio: float) -> tuple[float, float]:
     ratio : float
         Test rows over training rows: 1/9 with 10 folds.
 
+    Returns
+    -------
+    t, p : float
+        The statistic, and the probability of one at least as far from 0 between classifiers that do not differ.
+
     Examples
     --------
     >>> from tanager.evaluate import corrected_t
@@ -51,7 +56,31 @@ def corrected_t(differences: ArrayLike, ratio: float) -> tuple[float, float]:
 
 
 def corrected_margin(values: ArrayLike, ratio: float, level: float = 0.95) -> float:
-    """Half the width of a confidence interval around the mean of folds, corrected as in ``corrected_t``."""
+    """Half the width of a confidence interval around the mean of folds, corrected as in ``corrected_t``.
+
+    Parameters
+    ----------
+    values : array of shape (J,)
+        A measure, or differences of it, fold by fold. A single one gives NaN.
+    ratio : float
+        Test rows over training rows: 1/9 with 10 folds.
+    level : float, default=0.95
+        How often such intervals hold the true mean.
+
+    Returns
+    -------
+    float
+        The interval is the mean of the values plus and minus this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tanager.evaluate import corrected_margin
+    >>> accuracies = np.array([0.90, 0.92, 0.88, 0.91, 0.89, 0.93, 0.90, 0.87, 0.91, 0.89])
+    >>> margin = corrected_margin(accuracies, ratio=1 / 9)
+    >>> f"{accuracies.mean():.3f} ± {margin:.3f}"
+    '0.900 ± 0.019'
+    """
     from scipy.special import stdtrit
 
     values = np.asarray(values, dtype=float)
@@ -60,9 +89,28 @@ def corrected_margin(values: ArrayLike, ratio: float, level: float = 0.95) -> fl
 
 @dataclass(frozen=True)
 class Equivalence:
-    """The result of two one-sided tests: the mean difference, its interval, and the p-value.
+    """The result of ``equivalence``: the mean difference, its interval, and the p-value of two one-sided tests.
 
-    The interval from ``low`` to ``high`` is of level 1 - 2 alpha: it lies within the margin exactly where p < alpha.
+    Attributes
+    ----------
+    mean : float
+        The mean difference.
+    low, high : float
+        The ends of its interval, of level 1 - 2 alpha. It lies within the margin exactly where p < alpha.
+    p : float
+        Small if the two are equivalent up to the margin.
+    margin : float
+        The smallest difference that would matter, as it was given.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import equivalence
+    >>> differences = [0.01, -0.02, 0.0, 0.01, -0.01, 0.02, 0.0, -0.01]
+    >>> for margin in (0.005, 0.02):
+    ...     found = equivalence(differences, margin)
+    ...     print(f"within {found.margin}: {-margin < found.low and found.high < margin}, p = {found.p:.2g}")
+    within 0.005: False, p = 0.16
+    within 0.02: True, p = 0.0017
     """
 
     mean: float
@@ -90,6 +138,11 @@ def equivalence(differences: ArrayLike, margin: float, *, ratio: float = 0.0, al
         Test rows over training rows, as in ``corrected_t``, if the differences are those of overlapping folds.
     alpha : float, default=0.05
         The interval from ``low`` to ``high`` has the level 1 - 2 alpha.
+
+    Returns
+    -------
+    Equivalence
+        The mean difference, its interval, and p.
 
     Examples
     --------
@@ -132,6 +185,18 @@ def _corrected_error(d: np.ndarray, ratio: float) -> float:
 def win_draw_loss(a: ArrayLike, b: ArrayLike, tolerance: float = DRAW) -> tuple[int, int, int]:
     """On how many data sets the losses of a are below, within the tolerance of, and above those of b.
 
+    Parameters
+    ----------
+    a, b : arrays of shape (n_datasets,)
+        Losses of two classifiers: lower is better.
+    tolerance : float, default=1e-9
+        Losses that differ by no more are a draw.
+
+    Returns
+    -------
+    wins, draws, losses : int
+        Of a.
+
     Examples
     --------
     >>> from tanager.evaluate import win_draw_loss
@@ -147,6 +212,16 @@ def sign_test(wins: int, losses: int) -> tuple[float, float]:
     """The sign test: one-tailed and two-tailed p of so many wins and losses between equals. Draws are left out.
 
     The sum is exact in integers; scipy's ``binomtest`` rounds differently in the last bit and takes 250 times as long.
+
+    Parameters
+    ----------
+    wins, losses : int
+        On how many data sets one classifier is better, and worse, than the other: see ``win_draw_loss``.
+
+    Returns
+    -------
+    one_tailed, two_tailed : float
+        The probability of so many by chance, for the one that won more often, and for either of the two.
 
     Examples
     --------
@@ -164,6 +239,18 @@ def geometric_mean_ratio(a: ArrayLike, b: ArrayLike, counts: ArrayLike | None = 
 
     Unlike the mean of ratios, it is inverted if a and b are exchanged. If one of the two is 0, half an error is added
     to both, for which the number of rows of each data set is needed.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (n_datasets,)
+        Losses of two classifiers, as shares of rows where some are 0.
+    counts : array of shape (n_datasets,), default=None
+        The rows of each data set; needed where a loss is 0.
+
+    Returns
+    -------
+    float
+        The ratio of a to b.
 
     Examples
     --------
@@ -191,6 +278,16 @@ def geometric_mean_ratio(a: ArrayLike, b: ArrayLike, counts: ArrayLike | None = 
 def ranks(losses: ArrayLike) -> np.ndarray:
     """The rank of every classifier (column) on every data set (row): 1 is best, draws share the mean of their ranks.
 
+    Parameters
+    ----------
+    losses : array of shape (n_datasets, n_classifiers)
+        Lower is better.
+
+    Returns
+    -------
+    array of shape (n_datasets, n_classifiers)
+        Ranks from 1 to the number of classifiers.
+
     Examples
     --------
     >>> from tanager.evaluate import ranks
@@ -210,13 +307,51 @@ def ranks(losses: ArrayLike) -> np.ndarray:
 
 
 def average_ranks(losses: ArrayLike) -> np.ndarray:
-    """The mean of the ranks of every classifier over the data sets."""
+    """The mean of the ranks of every classifier over the data sets: 1 for one that is always best.
+
+    Parameters
+    ----------
+    losses : array of shape (n_datasets, n_classifiers)
+        Lower is better.
+
+    Returns
+    -------
+    array of shape (n_classifiers,)
+        Mean ranks; ``nemenyi`` says how far apart they must be.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import average_ranks
+    >>> errors = [[0.10, 0.12, 0.20], [0.30, 0.25, 0.35], [0.05, 0.05, 0.06]]  # rows are data sets
+    >>> average_ranks(errors).tolist()  # the first two share the ranks 1 and 2 on the last
+    [1.5, 1.5, 3.0]
+    """
     return np.asarray(ranks(losses).mean(axis=0))
 
 
 @dataclass(frozen=True)
 class Friedman:
-    """The result of Friedman's test: mean ranks, the statistics, and the p-value."""
+    """The result of ``friedman``: mean ranks, the statistics, and the p-value.
+
+    Attributes
+    ----------
+    mean_ranks : tuple of float
+        One for each classifier, as in ``average_ranks``.
+    n_datasets : int
+        How many data sets there were.
+    chi2, f : float
+        Friedman's statistic, and that of Iman and Davenport.
+    p : float
+        Small if the classifiers differ.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import friedman, nemenyi
+    >>> errors = [[0.10, 0.12, 0.20], [0.25, 0.30, 0.35], [0.05, 0.04, 0.06], [0.15, 0.18, 0.19]]
+    >>> found = friedman(errors)
+    >>> found.mean_ranks, found.n_datasets, f"chi2 = {found.chi2:.1f}, F = {found.f:.1f}, p = {found.p:.3f}"
+    ((1.25, 1.75, 3.0), 4, 'chi2 = 6.5, F = 13.0, p = 0.007')
+    """
 
     mean_ranks: tuple[float, ...]
     n_datasets: int
@@ -231,6 +366,16 @@ def friedman(losses: ArrayLike) -> Friedman:
     Rows are data sets, columns classifiers; at least two of each. There is no correction for ties, as in the papers
     that compare classifiers; scipy's ``friedmanchisquare`` has one, and no F. If all data sets agree, F is infinite,
     and p is that of chi2.
+
+    Parameters
+    ----------
+    losses : array of shape (n_datasets, n_classifiers)
+        Lower is better.
+
+    Returns
+    -------
+    Friedman
+        Mean ranks, statistics and p.
 
     Examples
     --------
@@ -254,6 +399,18 @@ def friedman(losses: ArrayLike) -> Friedman:
 
 def nemenyi(n_classifiers: int, n_datasets: int, alpha: float = 0.05) -> float:
     """The critical difference: mean ranks further apart than this differ significantly, over all pairs.
+
+    Parameters
+    ----------
+    n_classifiers, n_datasets : int
+        How many were compared, and on how many data sets.
+    alpha : float, default=0.05
+        The probability that any two equal classifiers are found to differ.
+
+    Returns
+    -------
+    float
+        In ranks.
 
     Examples
     --------

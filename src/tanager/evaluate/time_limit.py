@@ -61,6 +61,19 @@ class TimeLimit:
     ----------
     left_out : dict of str to float
         The classifiers that were left out, with the seconds that they would take.
+
+    Examples
+    --------
+    Of two classifiers, the second is said to take ten seconds for a fold, which is more than there are:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import AODE, NaiveBayes
+    >>> from tanager.evaluate import TimeLimit, cross_validate
+    >>> limit = TimeLimit(5, clock=lambda: 0, forecast=lambda model, size: 10 if isinstance(model, AODE) else 0.01)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> results = cross_validate({"nb": NaiveBayes(), "aode": AODE()}, X, y, time_limit=limit, n_jobs=1, timing=False)
+    >>> results.classifiers, list(limit.left_out)
+    (['nb'], ['aode'])
     """
 
     def __init__(

@@ -8,7 +8,32 @@ from tanager.files.source import every
 
 
 class EvenRows:
-    """Every row, or every second, fourth, ... one, so that no more than a given number are kept."""
+    """Every row, or every second, fourth, ... one, so that no more than a given number are kept.
+
+    For a sample of a file of unknown length that is read once.
+
+    Parameters
+    ----------
+    most : int
+        The largest number of rows that are kept. 0 keeps none.
+
+    Attributes
+    ----------
+    step : int
+        Every row of this number is kept: a power of two, which doubles when there are too many.
+    seen : int
+        How many rows have come.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from tanager.files import EvenRows
+    >>> kept = EvenRows(most=4)
+    >>> for start in (0, 5, 10, 15):
+    ...     kept.add(pa.table({"row": range(start, start + 5)}))
+    >>> kept.table()["row"].to_pylist(), kept.step, kept.seen
+    ([0, 8, 16], 8, 20)
+    """
 
     def __init__(self, most: int) -> None:
         self.most, self.step, self.seen = most, 1, 0

@@ -15,7 +15,31 @@ from tanager.files.source import Source
 
 
 class LabelledTable(NamedTuple):
-    """The feature columns, the labels, the options that the file declares, and the dropped columns with reasons."""
+    """A table of features with its labels, as ``read_labelled`` gives it.
+
+    Attributes
+    ----------
+    X : pyarrow.Table
+        The columns to learn from.
+    y : array or column
+        The label of every row.
+    options : dict
+        Kinds of columns that the file declares (ARFF), to be passed to a classifier: ``AODE(**table.options)``.
+    dropped : dict of str to str
+        The columns that were left out, and why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager.files import open_table, read_labelled
+    >>> kinds = "@attribute sky {sun,rain}\\n@attribute wind numeric\\n@attribute class {play,stay}\\n"
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".arff") as file:
+    ...     _ = file.write("@relation weather\\n" + kinds + "@data\\nsun,1.5,play\\nrain,3.0,stay\\n")
+    ...     file.flush()
+    ...     table = read_labelled(open_table(file.name), "class")
+    >>> table.X.column_names, table.options
+    (['sky', 'wind'], {'categorical': ['sky'], 'numeric': ['wind']})
+    """
 
     X: pa.Table
     y: Any
@@ -31,10 +55,40 @@ def read_labelled(
     max_cells: int | None = None,
     **kinds: Any,
 ) -> LabelledTable:
-    """All labelled rows of a file, with the columns that ``learn`` would use; ``max_cells`` as in ``Source.read``.
+    """All labelled rows of a file, with the columns that ``learn`` would use.
 
-    Columns that ``fit`` leaves out are dropped, but for those that ``kinds`` name: options of an ``Encoder`` such as
-    ``keep`` and ``categorical``.
+    For methods that go over the rows several times, such as ``tanager.evaluate.cross_validate``.
+
+    Parameters
+    ----------
+    source : Source
+        From ``open_table``.
+    target : str
+        The column with the classes. Rows without a label are left out.
+    drop : names of columns
+        Not to be read. Columns that ``fit`` leaves out of any table are dropped too.
+    max_cells : int, default=None
+        A larger table is refused as soon as that is known; None reads any.
+    **kinds
+        Options of an ``Encoder`` such as ``keep`` and ``categorical``. Columns that they name are not dropped.
+
+    Returns
+    -------
+    LabelledTable
+        The columns, the labels, options for a classifier, and what was dropped.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager.files import open_table, read_labelled
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("id,sky,class\\n1,sun,play\\n2,rain,stay\\n3,rain,\\n")
+    ...     file.flush()
+    ...     table = read_labelled(open_table(file.name), "class", drop=["id"])
+    >>> table.X.to_pydict(), table.y.to_pylist()  # the last row has no label
+    ({'sky': ['sun', 'rain']}, ['play', 'stay'])
+    >>> table.dropped
+    {'id': 'asked for'}
     """
     drop = list(drop)
     columns = feature_columns(source, target, drop)

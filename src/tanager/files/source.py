@@ -28,6 +28,7 @@ class Source:
     name : str
         The path as it was written, or ``<stdin>``.
     columns : tuple of str
+        Their names, in the order of the file.
     n_rows : int or None
         Where the file format stores it.
     size : int or None
@@ -36,6 +37,21 @@ class Source:
         Whether it can be read more than once; standard input cannot.
     options : dict
         ``{"categorical": [...], "numeric": [...]}`` where the file itself declares kinds (ARFF), else empty.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager.files import open_table
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("sky,code\\n" + "sun,1\\nrain,2\\n" * 3)
+    ...     file.flush()
+    ...     source = open_table(file.name).force(categorical=["code"])  # no numbers, though they look like some
+    ...     for table in source.chunks(rows=4):
+    ...         print(table.num_rows, table["code"].to_pylist())
+    4 ['1', '2', '1', '2']
+    2 ['1', '2']
+    >>> source.columns, source.repeatable
+    (('sky', 'code'), True)
     """
 
     n_rows: int | None = None

@@ -102,6 +102,7 @@ def gaussians(
     Parameters
     ----------
     n_columns, n_classes : int
+        How many numbers a row has, and how many classes there are.
     n_clusters : int, default=1
         Per class, with equal shares.
     spread : float or nested sequence, default=1.0
@@ -113,6 +114,11 @@ def gaussians(
         The prior probabilities of the classes. None makes them equal.
     random_state : int, default=0
         Seed of the model and its rows; None draws a new one.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
 
     Examples
     --------
@@ -144,15 +150,57 @@ def moving_gaussians(
     ----------
     speed : float, default=1e-4
         The distance that a centre moves from one row to the next: with the default, 1 in 10,000 rows.
+    n_columns, n_classes, n_clusters, spread, means, prior, random_state
+        As in ``gaussians``; centres that are given are where clusters start.
 
-    The others are those of ``gaussians``.
+    Returns
+    -------
+    Stream
+        Rows without end.
+
+    Examples
+    --------
+    After 1,000 rows the same places belong to the other class:
+
+    >>> from tanager import generate
+    >>> stream = generate.moving_gaussians(speed=0.01, means=[[2, 2], [8, 8]], random_state=1)
+    >>> for start in (0, 1000):
+    ...     print(stream.posterior([[2, 2], [8, 8]], start).round(2).tolist())
+    [[1.0, 0.0], [0.0, 1.0]]
+    [[0.0, 1.0], [1.0, 0.0]]
     """
     check_positive("speed", speed)
     return _stream("moving gaussians", speed, n_columns, n_classes, n_clusters, spread, means, prior, random_state)
 
 
 def xor(spread: float = 0.5, random_state: int | None = 0) -> Stream:
-    """Two columns, two classes with two clusters each on the diagonals of a square: no single column is informative."""
+    """Two columns, two classes with two clusters each on the diagonals of a square: no single column is informative.
+
+    Naive Bayes, which looks at columns one by one, can only guess.
+
+    Parameters
+    ----------
+    spread : float, default=0.5
+        The standard deviation of the clusters, whose centres are at -1 and 1.
+    random_state : int, default=0
+        Seed of the rows; None draws a new one.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
+
+    Examples
+    --------
+    >>> from tanager import AODE, NaiveBayes, generate
+    >>> stream = generate.xor()
+    >>> X, y = stream.take(2000)
+    >>> new_X, new_y = stream.take(1000, start=2000)
+    >>> [round(model.fit(X, y).score(new_X, new_y), 2) for model in (NaiveBayes(), AODE())]
+    [0.52, 0.96]
+    >>> round(stream.accuracy(2000), 2)  # nobody can be better
+    0.96
+    """
     means = [[[-1.0, -1.0], [1.0, 1.0]], [[-1.0, 1.0], [1.0, -1.0]]]
     return _stream("xor", 0.0, 2, 2, 2, check_positive("spread", spread), means, None, random_state)
 
@@ -160,7 +208,30 @@ def xor(spread: float = 0.5, random_state: int | None = 0) -> Stream:
 def overlap(error: float = 0.2, n_columns: int = 2, random_state: int | None = 0) -> Stream:
     """Two Gaussian classes that overlap such that the Bayes error is ``error``.
 
-    Their centres are equally far apart in every column.
+    Their centres are equally far apart in every column. For asking how close a classifier comes to what is possible.
+
+    Parameters
+    ----------
+    error : float, default=0.2
+        The share of rows that the best of all classifiers gets wrong, above 0 and below 0.5.
+    n_columns : int, default=2
+        How many numbers a row has.
+    random_state : int, default=0
+        Seed of the rows; None draws a new one.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
+
+    Examples
+    --------
+    >>> from tanager import NaiveBayes, generate
+    >>> stream = generate.overlap(error=0.1)
+    >>> X, y = stream.take(20_000)
+    >>> model = NaiveBayes().fit(X[:10_000], y[:10_000])
+    >>> float(round(1 - model.score(X[10_000:], y[10_000:]), 2)), round(1 - stream.accuracy(20_000), 2)
+    (0.1, 0.1)
     """
     n = check_whole("n_columns", n_columns, 1)
     if not 0 < check_share("error", error, 0.5) < 0.5:

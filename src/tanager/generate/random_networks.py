@@ -29,9 +29,11 @@ def naive_bayes(
     Parameters
     ----------
     n_columns : int, default=19
+        How many columns there are.
     n_values : int or sequence of int, default=2
         Of all columns, or of each.
     n_classes : int, default=2
+        How many classes there are.
     dirichlet : float, default=1.0
         Every row of a table is drawn from a symmetric Dirichlet distribution: 1 is uniform over all distributions, less
         gives probabilities closer to 0 and 1.
@@ -39,6 +41,11 @@ def naive_bayes(
         The prior probabilities of the classes. None draws them: of two classes, the first gets 0.3 to 0.7.
     random_state : int, default=0
         Seed of the model and its rows; None draws a new one.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
 
     Examples
     --------
@@ -62,7 +69,27 @@ def tan(
 ) -> Stream:
     """A random TAN model: columns depend on the class and, but for the root, on one other column.
 
-    All trees over the columns are equally likely, and all roots. Parameters are those of ``naive_bayes``.
+    All trees over the columns are equally likely, and all roots.
+
+    Parameters
+    ----------
+    n_columns, n_values, n_classes, dirichlet, prior, random_state
+        As in ``naive_bayes``.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
+
+    Examples
+    --------
+    >>> from tanager import TAN, NaiveBayes, generate
+    >>> stream = generate.tan(n_columns=5, random_state=1)
+    >>> [arc for arc in stream.network.arcs if "class" not in arc]
+    [('x3', 'x1'), ('x5', 'x2'), ('x4', 'x3'), ('x1', 'x5')]
+    >>> X, y = stream.take(4000)
+    >>> [round(model.fit(X[:2000], y[:2000]).score(X[2000:], y[2000:]), 2) for model in (NaiveBayes(), TAN())]
+    [0.85, 0.89]
     """
     return _stream("TAN", random_tree, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
@@ -88,8 +115,24 @@ def ban(
         Arcs in all, those of the class included.
     max_parents : int, default=4
         The largest number of parents of a column besides the class.
+    n_columns, n_values, n_classes, dirichlet, prior, random_state
+        As in ``naive_bayes``.
 
-    The others are those of ``naive_bayes``.
+    Returns
+    -------
+    Stream
+        Rows without end.
+
+    Examples
+    --------
+    >>> from tanager import generate
+    >>> stream = generate.ban(n_arcs=9, max_parents=2, n_columns=4)
+    >>> for name in stream.names:
+    ...     print(name, "has the parents", ", ".join(stream.network.parents(name)))
+    x1 has the parents class, x3
+    x2 has the parents class, x3, x4
+    x3 has the parents class
+    x4 has the parents class, x3, x1
     """
     n, most = check_whole("n_columns", n_columns, 1), check_whole("max_parents", max_parents, 0)
     least, top = n, n + sum(min(i, most) for i in range(n))
@@ -106,7 +149,21 @@ def ban(
 
 
 def from_network(network: Network, target: str = CLASS, random_state: int | None = 0) -> Stream:
-    """Rows of any network with tables; ``target`` is the variable that is the class.
+    """Rows of any network with tables.
+
+    Parameters
+    ----------
+    network : Network
+        With tables, and at least one variable besides the target.
+    target : str, default="class"
+        The variable that is the class; all others are columns.
+    random_state : int, default=0
+        Seed of the rows; None draws a new one.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
 
     Examples
     --------

@@ -110,6 +110,11 @@ def sea(
     random_state : int, default=0
         Seed of the rows; None draws a new one.
 
+    Returns
+    -------
+    Stream
+        Rows without end.
+
     Notes
     -----
     W. N. Street and Y. Kim, A streaming ensemble algorithm (SEA) for large-scale classification, 2001.
@@ -141,6 +146,7 @@ def hyperplane(
     Parameters
     ----------
     n_columns : int, default=10
+        How many numbers a row has.
     change : float, default=1e-5
         By how much a weight changes from row to row. Weights stay between 0 and 1, where they bounce. 0: no change.
     n_changing : int, default=None
@@ -148,9 +154,30 @@ def hyperplane(
     random_state : int, default=0
         Seed of the weights and the rows; None draws a new one.
 
+    Returns
+    -------
+    Stream
+        Rows without end.
+
     Notes
     -----
     G. Hulten, L. Spencer and P. Domingos, Mining time-changing data streams, 2001.
+
+    Examples
+    --------
+    Both weights move through their whole range every 1,000 rows. A model that forgets can follow:
+
+    >>> from tanager import NaiveBayes, generate
+    >>> from tanager.evaluate import prequential
+    >>> stream = generate.hyperplane(n_columns=2, change=1e-3)
+    >>> stream
+    <Stream of rotating hyperplane, 2 columns, 2 classes>
+    >>> models = {"remembers all": NaiveBayes(), "forgets": NaiveBayes(decay=0.99)}
+    >>> results = prequential(models, stream, n_rows=4000)
+    >>> for name in models:
+    ...     print(name, results.curve(name)[-1].round(2))
+    remembers all 0.83
+    forgets 0.92
     """
     n = check_whole("n_columns", n_columns, 1)
     changing = n if n_changing is None else check_whole("n_changing", n_changing, 0, n)
@@ -172,6 +199,11 @@ def stagger(concepts: int | Sequence[int] = (1, 2, 3), every: int = 10_000, rand
         Rows between two changes.
     random_state : int, default=0
         Seed of the rows; None draws a new one.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
 
     Notes
     -----
@@ -201,9 +233,30 @@ def led(noise: float = 0.1, random_state: int | None = 0) -> Stream:
 
     With 10 % noise the Bayes accuracy is 74 %. ``led().irrelevant(17)`` is the harder form.
 
+    Parameters
+    ----------
+    noise : float, default=0.1
+        The share of segments that are wrong.
+    random_state : int, default=0
+        Seed of the rows; None draws a new one.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
+
     Notes
     -----
     L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone, Classification and regression trees, 1984.
+
+    Examples
+    --------
+    >>> from tanager import generate
+    >>> stream = generate.led()
+    >>> stream.posterior([[1, 1, 1, 0, 1, 1, 1]]).round(2)  # all but the middle one: most probably a 0, or an 8
+    array([[0.88, 0.  , 0.  , 0.  , 0.  , 0.  , 0.01, 0.  , 0.1 , 0.01]])
+    >>> round(stream.accuracy(10_000), 2)
+    0.74
     """
     wrong = check_share("noise", noise)
     lit = np.array([[int(segment) for segment in digit] for digit in DIGITS])

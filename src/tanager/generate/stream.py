@@ -13,7 +13,7 @@ import numpy as np
 from tanager.errors import OptionError, SchemaMismatch, check_option
 from tanager.generate.effects import Effects
 from tanager.generate.networks import NetworkSource
-from tanager.generate.sources import Column, Concept, Source, check_share, check_shares, check_whole
+from tanager.generate.sources import MISSING, Column, Concept, Source, check_share, check_shares, check_whole
 from tanager.generate.tables import arrow_table, python_values
 from tanager.networks.network import Network
 from tanager.writing import TableWriter, table_format, whole_file
@@ -242,6 +242,20 @@ class Stream:
             Rows as ``take`` and ``chunks`` give them.
         start : int, default=0
             The number of the first row, which matters if the stream changes.
+
+        Returns
+        -------
+        array (n_rows, n_classes) or None
+            Probabilities of ``classes``.
+
+        Examples
+        --------
+        >>> from tanager import generate
+        >>> stream = generate.led()
+        >>> stream.names
+        ('top', 'upper_left', 'upper_right', 'middle', 'lower_left', 'lower_right', 'bottom')
+        >>> stream.posterior([[1, 0, 1, 0, 0, 1, 0]]).round(2)  # a 7, by the looks of it
+        array([[0.  , 0.1 , 0.  , 0.01, 0.  , 0.  , 0.  , 0.89, 0.  , 0.  ]])
         """
         X = self._checked(X)
         shares = np.empty((len(X), len(self.classes)))
@@ -260,9 +274,23 @@ class Stream:
         if cells.ndim != 2 or cells.shape[1] != len(self.columns):
             raise SchemaMismatch(f"the stream has {len(self.columns)} columns, X has shape {cells.shape}.")
         expected = self._empty(0)[0].dtype
-        if cells.dtype != expected:
+        whole = cells.dtype.kind in "iu" and (self.numeric or not cells.size or 0 <= cells.min() <= cells.max() <= 255)
+        if cells.dtype != expected and not whole:
             raise SchemaMismatch(f"the stream has cells of type {expected}, X has {cells.dtype}.")
+        cells = cells.astype(expected, copy=False)  # a list of whole numbers is read as int64
+        if not self.numeric:
+            self._check_codes(cells)
         return cells
+
+    def _check_codes(self, cells: np.ndarray) -> None:
+        sizes = np.array([len(column.values or ()) for column in self.columns])
+        wrong = np.argwhere((cells >= sizes) & (cells != MISSING))
+        if len(wrong):
+            r, i = wrong[0]
+            raise SchemaMismatch(
+                f"column {self.names[i]!r}, row {r}: there is no code {cells[r, i]}. Its values have the codes 0 to "
+                f"{sizes[i] - 1}; {MISSING} is a missing cell."
+            )
 
     def _log_joint(self, X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         own = self.source.columns

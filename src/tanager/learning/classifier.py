@@ -620,6 +620,15 @@ class Classifier(TakesTurns, Estimator):
         -------
         array of shape (n_rows,)
             A label for every row: the most probable class, or with a cost matrix the one of least expected cost.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X, y = [["sun"], ["sun"], ["rain"]], ["play", "stay", "stay"]
+        >>> model = NaiveBayes(cost_matrix=[[0, 10], [1, 0]]).fit(X, y)  # costs[true, predicted]
+        >>> proba = model.predict_proba([["rain"]])
+        >>> proba.round(2), model.decide(proba)
+        (array([[0.31, 0.69]]), array(['play'], dtype='<U4'))
         """
         labels: np.ndarray = self.classes_[self._decided(proba)]
         return labels
@@ -726,6 +735,15 @@ class Classifier(TakesTurns, Estimator):
         -------
         array of shape (n_rows, n_classes)
             The probabilities that each row was answered with.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X, y = [["sun"], ["sun"], ["rain"]], ["play", "stay", "stay"]
+        >>> NaiveBayes().test_then_train(X, y).round(2)  # nothing is known before the first row
+        array([[0.5, 0.5],
+               [1. , 0. ],
+               [0.5, 0.5]])
         """
         return answer_then_learn.run(self, X, y, sample_weight, times, answered)
 

@@ -803,6 +803,14 @@ class CountsClassifier(Classifier):
         -------
         array of shape (n_rows, n_classes)
             Probabilities, with a column for each of ``classes_``.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X, y = [["sun"], ["sun"], ["rain"]], ["play", "stay", "stay"]
+        >>> model = NaiveBayes().fit(X * 2, y * 2)
+        >>> model.predict_proba(X[:1]).round(3), model.leave_one_out(X[:1], y[:1]).round(3)
+        (array([[0.474, 0.526]]), array([[0.348, 0.652]]))
         """
         if self.forgets:
             raise OptionError(
@@ -862,6 +870,17 @@ class CountsClassifier(Classifier):
         -------
         Explanation or Explanations
             The parts of the answer of one row, which can be printed; those of several rows, worked out together.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X = [["sun", "weak"], ["sun", "strong"], ["rain", "weak"], ["rain", "strong"]] * 5
+        >>> model = NaiveBayes().fit(X, ["play", "play", "play", "stay"] * 5)
+        >>> print(model.explain(["rain", "strong"]))
+        'stay' rather than 'play': probability 0.6886, log-odds +0.7938
+          prior         -0.9808
+          x0 = rain     +0.8873
+          x1 = strong   +0.8873
         """
         return explain(self, X, answer, against, contrast)
 
@@ -925,6 +944,15 @@ class CountsClassifier(Classifier):
         -------
         self
             The model itself.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X, y = [["sun"], ["sun"], ["rain"]], ["play", "stay", "stay"]
+        >>> model = NaiveBayes().fit(X, y).unlearn(X[:1], y[:1])
+        >>> model.class_count_, model.counts_.joint("x0")  # of play and stay; in sun and rain
+        (array([0., 2.]), array([[0., 0.],
+               [1., 1.]]))
         """
         forgetting.unlearn(self, X, y, sample_weight, times)
         return self
@@ -959,6 +987,13 @@ class CountsClassifier(Classifier):
         -------
         self
             The model itself.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> model = NaiveBayes(window=4).partial_fit([["sun"]] * 4, ["stay", "stay", "play", "play"])
+        >>> model.class_count_, model.shrink(2).class_count_
+        (array([2., 2.]), array([2., 0.]))
         """
         forgetting.shrink(self, n_rows)
         return self
@@ -975,6 +1010,14 @@ class CountsClassifier(Classifier):
         -------
         self
             The model itself.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X, y = [["sun"], ["sun"], ["rain"]], ["play", "stay", "stay"]
+        >>> model = NaiveBayes().fit(X, y)
+        >>> model.fade(0.5).class_count_
+        array([0.5, 1. ])
         """
         forgetting.fade(self, factor)
         return self
@@ -994,6 +1037,14 @@ class CountsClassifier(Classifier):
         -------
         self
             The model itself.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X, y = [["sun"], ["sun"], ["rain"]], ["play", "stay", "stay"]
+        >>> here, there = NaiveBayes().fit(X[:2], y[:2]), NaiveBayes().fit(X[2:], y[2:])
+        >>> here.merge(there).counts_ == NaiveBayes().fit(X, y).counts_
+        True
         """
         same = mergeable(self, other)
         self.check_fitted()
@@ -1028,6 +1079,14 @@ class CountsClassifier(Classifier):
         -------
         object
             A fitted model.
+
+        Examples
+        --------
+        >>> from tanager import AODE, TAN
+        >>> X, y = [["sun", "weak"], ["rain", "strong"], ["sun", "strong"]], ["play", "stay", "play"]
+        >>> model = TAN.from_counts(AODE().fit(X, y).counts_)  # no row is read again
+        >>> model.predict([["sun", "weak"]])
+        array(['play'], dtype='<U4')
         """
         return from_counts(cls, counts, params)
 

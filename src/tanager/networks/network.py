@@ -391,6 +391,13 @@ class Network(Listed):
         -------
         tuple of str
             Names of variables.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> network = Network(dict.fromkeys("abcd", (0, 1)), [("a", "c"), ("b", "c"), ("c", "d")])
+        >>> network.markov_blanket("a")  # its child, and the other parent of it
+        ('b', 'c')
         """
         own = self.index(name)
         return self._named(sorted(graph.moral(self._parents)[own]))
@@ -411,6 +418,16 @@ class Network(Listed):
         -------
         bool
             True or False.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> arcs = [("rain", "grass"), ("sprinkler", "grass"), ("grass", "shoes")]
+        >>> network = Network(dict.fromkeys(["rain", "sprinkler", "grass", "shoes"], ("no", "yes")), arcs)
+        >>> network.separated("rain", "shoes"), network.separated("rain", "shoes", given=["grass"])
+        (False, True)
+        >>> network.separated("rain", "sprinkler"), network.separated("rain", "sprinkler", given=["shoes"])
+        (True, False)
         """
         observed = [given] if isinstance(given, str) else given
         return not graph.d_connected(self._parents, self.index(a), self.index(b), {self.index(c) for c in observed})
@@ -432,6 +449,14 @@ class Network(Listed):
         -------
         Pattern
             Arcs and edges.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> chain = Network(dict.fromkeys("abc", (0, 1)), [("a", "b"), ("b", "c")])
+        >>> fork = Network(dict.fromkeys("abc", (0, 1)), [("b", "a"), ("b", "c")])
+        >>> chain.cpdag() == fork.cpdag()  # no data can tell them apart
+        True
         """
         partial = graph.cpdag(self._parents)
         names = self.names
@@ -457,6 +482,15 @@ class Network(Listed):
         -------
         int
             How many edges differ.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> chain = Network(dict.fromkeys("abc", (0, 1)), [("a", "b"), ("b", "c")])
+        >>> fork = Network(dict.fromkeys("abc", (0, 1)), [("b", "a"), ("b", "c")])
+        >>> collider = Network(dict.fromkeys("abc", (0, 1)), [("a", "b"), ("c", "b")])
+        >>> chain.distance(fork), chain.distance(collider), chain.distance(chain.remove("a", "b"))
+        (0, 2, 1)
         """
         if set(self.names) != set(other.names):
             odd = sorted(set(self.names) ^ set(other.names))
@@ -649,6 +683,15 @@ class Network(Listed):
         -------
         Network
             A new network.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+        >>> data = {"rain": ["no", "no", "no", "yes"], "grass": ["dry", "dry", "wet", "wet"]}
+        >>> network.estimate(data).tables["grass"]  # each cell with one more row
+        array([[0.6       , 0.4       ],
+               [0.33333333, 0.66666667]])
         """
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
@@ -715,6 +758,18 @@ class Network(Listed):
         -------
         array
             Probabilities, in the order of the values of each variable.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> arcs = [("rain", "wet"), ("sprinkler", "wet")]
+        >>> network = Network(dict.fromkeys(["rain", "sprinkler", "wet"], ("no", "yes")), arcs)
+        >>> wet = [[[1.0, 0.0], [0.1, 0.9]], [[0.2, 0.8], [0.0, 1.0]]]  # first without rain, then with it
+        >>> network = network.with_tables({"rain": [0.7, 0.3], "sprinkler": [0.9, 0.1], "wet": wet})
+        >>> network.posterior("rain", {"wet": "yes"}).round(3)
+        array([0.204, 0.796])
+        >>> network.posterior("rain", {"wet": "yes", "sprinkler": "yes"}).round(3)  # which explains it as well
+        array([0.677, 0.323])
         """
         query = self._indices([variables] if isinstance(variables, str) else variables)
         return inference.posterior(self, query, Evidence.read(self, evidence, soft))
@@ -811,6 +866,19 @@ class Network(Listed):
         -------
         float
             A natural log.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> arcs = [("rain", "wet"), ("sprinkler", "wet")]
+        >>> network = Network(dict.fromkeys(["rain", "sprinkler", "wet"], ("no", "yes")), arcs)
+        >>> wet = [[[1.0, 0.0], [0.1, 0.9]], [[0.2, 0.8], [0.0, 1.0]]]  # first without rain, then with it
+        >>> network = network.with_tables({"rain": [0.7, 0.3], "sprinkler": [0.9, 0.1], "wet": wet})
+        >>> import math
+        >>> round(math.exp(network.log_evidence({"wet": "yes"})), 4)
+        0.309
+        >>> network.log_evidence({"rain": "yes", "sprinkler": "yes", "wet": "no"})
+        -inf
         """
         return propagation.log_evidence(self, Evidence.read(self, evidence, soft))
 
@@ -841,6 +909,17 @@ class Network(Listed):
         MostProbable
             Its ``values`` is a dict from name to value, ``log_probability`` the natural log of the probability of these
             values and the evidence, ``probability_given_evidence`` that of these values.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> arcs = [("rain", "wet"), ("sprinkler", "wet")]
+        >>> network = Network(dict.fromkeys(["rain", "sprinkler", "wet"], ("no", "yes")), arcs)
+        >>> wet = [[[1.0, 0.0], [0.1, 0.9]], [[0.2, 0.8], [0.0, 1.0]]]  # first without rain, then with it
+        >>> network = network.with_tables({"rain": [0.7, 0.3], "sprinkler": [0.9, 0.1], "wet": wet})
+        >>> found = network.most_probable({"wet": "yes"})
+        >>> found.values, round(found.probability_given_evidence, 3)
+        ({'rain': 'yes', 'sprinkler': 'no'}, 0.699)
         """
         wanted = None if names is None else self._indices(names)
         return most_probable.most_probable(self, Evidence.read(self, evidence, soft), wanted)
@@ -876,6 +955,17 @@ class Network(Listed):
         -------
         list of Question
             The questions, the best first.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> arcs = [("rain", "wet"), ("sprinkler", "wet")]
+        >>> network = Network(dict.fromkeys(["rain", "sprinkler", "wet"], ("no", "yes")), arcs)
+        >>> wet = [[[1.0, 0.0], [0.1, 0.9]], [[0.2, 0.8], [0.0, 1.0]]]  # first without rain, then with it
+        >>> network = network.with_tables({"rain": [0.7, 0.3], "sprinkler": [0.9, 0.1], "wet": wet})
+        >>> best = network.next_question("rain")[0]
+        >>> best.name, round(best.bits, 2), round(best.expected_entropy, 2)
+        ('wet', 0.38, 0.5)
         """
         wanted = None if candidates is None else self._indices(candidates)
         observed = Evidence.read(self, evidence, soft)
@@ -914,6 +1004,19 @@ class Network(Listed):
         -------
         list of Sensitivity
             The numbers, those first that matter most.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> arcs = [("rain", "wet"), ("sprinkler", "wet")]
+        >>> network = Network(dict.fromkeys(["rain", "sprinkler", "wet"], ("no", "yes")), arcs)
+        >>> wet = [[[1.0, 0.0], [0.1, 0.9]], [[0.2, 0.8], [0.0, 1.0]]]  # first without rain, then with it
+        >>> network = network.with_tables({"rain": [0.7, 0.3], "sprinkler": [0.9, 0.1], "wet": wet})
+        >>> entry = network.sensitivity("rain", "yes", {"wet": "yes"}, top=1)[0]
+        >>> entry.variable, entry.given  # that nothing else wets the grass is what matters most
+        ('wet', {'rain': 'no', 'sprinkler': 'no'})
+        >>> round(entry.posterior(0.5), 3)  # P(rain | wet), were this number a half
+        0.394
         """
         observed = Evidence.read(self, evidence, soft)
         return sensitivities.sensitivity(self, self.index(target), self.code(target, value), observed, top)
@@ -956,6 +1059,17 @@ class Network(Listed):
         -------
         dict, array or Sample
             The rows, as ``as_`` says.
+
+        Examples
+        --------
+        >>> from tanager import Network
+        >>> arcs = [("rain", "wet"), ("sprinkler", "wet")]
+        >>> network = Network(dict.fromkeys(["rain", "sprinkler", "wet"], ("no", "yes")), arcs)
+        >>> wet = [[[1.0, 0.0], [0.1, 0.9]], [[0.2, 0.8], [0.0, 1.0]]]  # first without rain, then with it
+        >>> network = network.with_tables({"rain": [0.7, 0.3], "sprinkler": [0.9, 0.1], "wet": wet})
+        >>> rows = network.sample(1000, random_state=0)
+        >>> list(rows), round(float((rows["rain"] == "yes").mean()), 2)
+        (['rain', 'sprinkler', 'wet'], 0.32)
         """
         check_option("as_", as_, ("table", "codes", "sample"))
         self.require_tables(self.names)

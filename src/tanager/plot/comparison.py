@@ -34,6 +34,20 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
     Returns
     -------
     matplotlib.figure.Figure
+        Two panels.
+
+    Examples
+    --------
+    >>> from tanager.plot import plot_comparison
+    >>> rows = [
+    ...     {"name": "AODE", "accuracy": 0.94, "log_loss": 0.17, "margin": 0.02},
+    ...     {"name": "most frequent class", "accuracy": 0.5, "log_loss": 0.69, "baseline": True},
+    ... ]
+    >>> figure = plot_comparison(rows, title="Two classifiers")
+    >>> [axes.get_title() for axes in figure.axes]
+    ['accuracy (the axis does not start at 0, 95 % intervals)', 'log loss (shorter is better)']
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['AODE', 'most frequent class']
     """
     rows = list(rows)
     if not rows:

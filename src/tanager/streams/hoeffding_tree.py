@@ -60,46 +60,55 @@ _PIECE = 4096  # rows that are encoded at once; a row with a new value ends a pi
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HoeffdingTree(Classifier):
-    """A decision tree for streams: a leaf splits once its rows leave little doubt which column is the best to test.
+    """A decision tree that grows along a stream, with a small classifier, by default naive Bayes, in every leaf.
 
-    Every row is learned once, by the classifier of its leaf, and the counts of this classifier are all that a split is
-    chosen by. Choose it for long streams in which columns interact; before the first splits it is the classifier of its
-    leaves. It does not forget: put it into ``DriftAware`` where the world changes.
+    It starts as a single leaf. A row goes down the tree to its leaf, and the classifier there learns it; the row itself
+    is not kept. From time to time a leaf looks at its counts: which column, if the leaf were split by its values, would
+    tell most about the class? The leaf splits when it has seen so many rows that another column is very unlikely to be
+    better after all. Then it has one new leaf for each value (or bin) of that column.
 
-    What is learned depends on the order of the rows.
+    Choose it for long streams, of thousands of rows and more, in which what one column means depends on another. On
+    short ones it hardly splits, and is then no more than the classifier of its leaves. It never forgets and takes no
+    split back: where the world changes, put it into ``DriftAware``. The same rows in another order may grow another
+    tree.
 
     Parameters
     ----------
     leaf : classifier, default=None
-        What learns in the leaves: any classifier over counts. None is ``NaiveBayes()``.
+        The classifier of the leaves: any that learns by counting. None is ``NaiveBayes()``.
     grace : float, default=200
-        Rows that a leaf learns between two looks at its columns.
+        A leaf looks whether to split after every so many rows. Less splits a little earlier, and takes more time.
     delta : float, default=1e-7
-        Probability with which the column that is chosen may not be the best.
+        How probable it may be that a split is by another column than the best. Less waits for more rows.
     tie : float, default=0.05
-        Columns that differ by less, in bits, are as good as each other: once that can be told, the first is chosen.
+        Two columns may be equally good, and no number of rows would tell which is better. Once it is clear that they
+        differ by less than this, in bits of information about the class, the one in front is taken. With 0, a leaf
+        waits until one of them is better.
     leaf_answers : {"adaptive", "classifier", "majority"}, default="adaptive"
-        What a leaf answers with: its classifier, the shares of the classes in it, or whichever of these would have been
-        right more often so far.
+        How a leaf answers. ``"classifier"``: by its classifier. ``"majority"``: by the shares of the classes among its
+        rows. ``"adaptive"``: by the one of the two that would have been right more often on its rows so far.
     max_leaves : int, default=1000
-        A leaf does not split where there would be more.
+        Where a split would give the tree more leaves than this, the leaf stays as it is, and goes on learning.
     bins
-        A split has one child for every value or bin. By default a number
-        column is cut into eight bins of equal frequency: cut points by class entropy would miss columns that tell
-        something only together with others, which is what a tree is for.
+        A split has a leaf for every bin. By default a number column is cut into eight bins of equal frequency: cut
+        points that are chosen by the class would miss columns that tell something only together with others, which is
+        what a tree is for.
 
     Attributes
     ----------
     tree_ : TreeNode
         The tree in words; ``print(model.tree_)`` shows it.
     n_leaves_, n_bytes_ : int
-        How many leaves it has, and what their counts take.
+        How many leaves it has, and the bytes that their counts take.
 
     Notes
     -----
-    A row takes what its leaf takes to answer and learn it, and one look-up per test; a look takes O(n a k). A child
-    starts with the classes of the rows that had its value; of their other columns nothing is known. A row without a
-    value of the column goes to the child that was heaviest when the leaf was split.
+    A row takes as long as the classifier of a leaf takes to answer and learn it, and a look-up for each split on its
+    way down. Looking whether to split takes O(n a k), for n columns of a values and k classes.
+
+    A new leaf knows how many rows of each class had its value, and nothing of their other columns: these it learns from
+    the rows that come. A row without a value in the column of a split, or with one that is newer than the split, goes
+    where most rows went when the leaf was split.
 
     Domingos and Hulten, "Mining high-speed data streams" (2000); adaptive leaves: Gama, Rocha and Medas (2003).
 
