@@ -324,6 +324,9 @@ def test_records_without_most_measures_still_make_tables():
         (lambda: ONE.compare(measure="acuracy"), OptionError, "no measure 'acuracy'.*Did you mean 'accuracy'"),
         (lambda: MANY.summary(dataset="cars"), OptionError, "no data set 'cars'.*Did you mean 'car'"),
         (lambda: ONE.plot(kind="rank"), OptionError, "Did you mean 'ranks'"),
+        (lambda: ONE.mean("d", "good", "acuracy"), OptionError, "no measure 'acuracy'.*Did you mean 'accuracy'"),
+        (lambda: ONE.mean("d", "god", "accuracy"), OptionError, "no classifier 'god'.*Did you mean 'good'"),
+        (lambda: ONE.folds("e", "good"), OptionError, "no data set 'e'"),
     ],
 )
 def test_what_is_not_there_is_refused_by_name(call, error, message):

@@ -62,7 +62,7 @@ class Dataset:
         >>> from tanager.datasets import Dataset
         >>> X = pa.table({"sky": ["sun", None, "rain"]})
         >>> Dataset("weather", X, np.array(["play", "play", "stay"]), {"categorical": ["sky"]}).complete()
-        <Dataset 'weather': 2 rows, 1 categorical columns, 2 classes>
+        <Dataset 'weather': 2 rows, 1 categorical column, 2 classes>
         """
         whole = np.ones(len(self.y), dtype=bool)
         for column in self.X.columns:
@@ -72,8 +72,9 @@ class Dataset:
 
     def __repr__(self) -> str:
         kinds = [f"{len(names)} {kind}" for kind, names in self.options.items() if names]
+        columns = "column" if sum(map(len, self.options.values())) == 1 else "columns"
         test = "" if self.test is None else f" and {len(self.test.y):,} test rows"
         n_classes = len(np.unique(self.y))
         return (
-            f"<Dataset {self.name!r}: {len(self.y):,} rows{test}, {' and '.join(kinds)} columns, {n_classes} classes>"
+            f"<Dataset {self.name!r}: {len(self.y):,} rows{test}, {' and '.join(kinds)} {columns}, {n_classes} classes>"
         )

@@ -110,7 +110,11 @@ class Results:
 
     def folds(self, dataset: str, classifier: str) -> list[dict[str, Any]]:
         """The records of a classifier on a data set."""
-        return list(self.by_fold(dataset, classifier).values())
+        found = list(self.by_fold(dataset, classifier).values())
+        if not found:  # perhaps a name is misspelt
+            self._dataset(dataset)
+            self._classifier(classifier)
+        return found
 
     def by_fold(self, dataset: str, classifier: str) -> dict[tuple[int, int], dict[str, Any]]:
         """The records of a classifier on a data set, by repeat and fold; empty where there are none."""
@@ -232,7 +236,10 @@ class Results:
 
     def mean(self, dataset: str, classifier: str, measure: str) -> float:
         """The mean of a measure over the folds of a data set; the calibration error is that of all folds pooled."""
-        return mean_of(self.folds(dataset, classifier), measure)
+        found = mean_of(self.folds(dataset, classifier), measure)
+        if np.isnan(found):  # perhaps a name is misspelt
+            self.check_measure(measure)
+        return found
 
     def difference(self, dataset: str, classifier: str, other: str, measure: str) -> tuple[float, float, float]:
         """The mean difference of two classifiers over the folds that both have, with t and p of the corrected test."""
