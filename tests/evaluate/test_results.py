@@ -326,7 +326,7 @@ def test_records_without_most_measures_still_make_tables():
         (lambda: ONE.plot(kind="rank"), OptionError, "Did you mean 'ranks'"),
         (lambda: ONE.mean("d", "good", "acuracy"), OptionError, "no measure 'acuracy'.*Did you mean 'accuracy'"),
         (lambda: ONE.mean("d", "god", "accuracy"), OptionError, "no classifier 'god'.*Did you mean 'good'"),
-        (lambda: ONE.folds("e", "good"), OptionError, "no data set 'e'"),
+        (lambda: ONE.mean("e", "good", "accuracy"), OptionError, "no data set 'e'"),
     ],
 )
 def test_what_is_not_there_is_refused_by_name(call, error, message):

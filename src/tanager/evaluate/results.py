@@ -109,12 +109,8 @@ class Results:
         return found + (["calibration_error"] if any(record.get("reliability") for record in self.records) else [])
 
     def folds(self, dataset: str, classifier: str) -> list[dict[str, Any]]:
-        """The records of a classifier on a data set."""
-        found = list(self.by_fold(dataset, classifier).values())
-        if not found:  # perhaps a name is misspelt
-            self._dataset(dataset)
-            self._classifier(classifier)
-        return found
+        """The records of a classifier on a data set; empty where there are none."""
+        return list(self.by_fold(dataset, classifier).values())
 
     def by_fold(self, dataset: str, classifier: str) -> dict[tuple[int, int], dict[str, Any]]:
         """The records of a classifier on a data set, by repeat and fold; empty where there are none."""
@@ -238,6 +234,8 @@ class Results:
         """The mean of a measure over the folds of a data set; the calibration error is that of all folds pooled."""
         found = mean_of(self.folds(dataset, classifier), measure)
         if np.isnan(found):  # perhaps a name is misspelt
+            self._dataset(dataset)
+            self._classifier(classifier)
             self.check_measure(measure)
         return found
 
