@@ -234,7 +234,7 @@ def _read(screen: Screen, path: str, target: str | None, given: dict[str, Any]) 
     target = target_column(source, target)
     kinds = {key: given[key] for key in ("keep", "dates", *KINDS)}
     labelled = read_labelled(source, target, drop=given["drop"], **kinds)
-    warn_many_classes(screen, target, len(set(labelled.y.to_pylist())), labelled.X.num_rows)
+    warn_many_classes(screen, target, len(labelled.y.unique()), labelled.X.num_rows)
     return labelled
 
 
