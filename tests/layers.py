@@ -22,6 +22,7 @@ LAYERS = [
         "writing",
         "progress",
         "stages",
+        "threads",
         "shortcuts",
         "docstrings",
         "estimator",

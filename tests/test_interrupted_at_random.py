@@ -51,11 +51,11 @@ import os, signal, sys, time
 
 def interrupt(number, frame):
     os.write(2, f"heard {time.process_time()}\\n".encode())
-    raise KeyboardInterrupt
+    os.kill(os.getpid(), signal.SIGINT)
 
 signal.signal(signal.SIGPROF, interrupt)
 signal.setitimer(signal.ITIMER_PROF, float(sys.argv.pop(1)))
-from tanager.cli.main import main
+from tanager.cli.start import main
 main()
 """
 
@@ -95,7 +95,7 @@ def test_every_command_that_learns_is_gone_soon_after_ctrl_c(name, data, record_
         if took is None:  # it was done before
             continue
         record_property("seconds", json.dumps([seconds, took]))
-        assert code in (130, 2), said
+        assert code == 130, said
         assert took < MOST, said
         assert "Traceback" not in said
         if output.exists():  # the signal came after it was written

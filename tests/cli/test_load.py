@@ -147,7 +147,7 @@ def test_the_table_has_a_line_for_every_rate(run, weather, days):
     assert " ".join(head.split()) == "rate sent answered p50 p90 p99 max members naive accuracy"
     assert [line.split()[0] for line in lines] == ["20/s", "40/s"]
     assert max(map(len, done.out.splitlines())) <= 90
-    assert "note: columns that the model does not know are ignored: note" in done.err
+    assert "note: 1 column that the model was not fitted on ('note'): ignored." in done.err
 
 
 def test_several_rows_make_a_request_and_the_file_begins_again(run, weather, days):

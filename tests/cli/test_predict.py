@@ -104,13 +104,13 @@ def test_columns_that_the_model_does_not_know_are_named_once(run, fitted):
     text = Path("iris.csv").read_text().replace("\n", ",1,2\n").replace("class,1,2", "class,id,more", 1)
     Path("more.csv").write_text(text)
     done = run("predict", fitted, "more.csv", "-o", "a.csv")
-    assert done.err == "note: ignored columns that the model was not trained on: id, more\n"
+    assert done.err == "note: 2 columns that the model was not fitted on ('id', 'more'): ignored.\n"
 
 
 def test_columns_that_are_not_there_are_missing_values_with_a_word(run, fitted):
     Path("typo.csv").write_text(Path("iris.csv").read_text().replace("petal_width", "petal_widht", 1))
     done = run("predict", fitted, "typo.csv", "-o", "a.csv")
-    assert "note: ignored columns that the model was not trained on: petal_widht\n" in done.err
+    assert "note: 1 column that the model was not fitted on ('petal_widht'): ignored.\n" in done.err
     assert "1 of 4 columns is missing ('petal_width'): answered without it." in done.err
     X = open_table("iris.csv").read(columns=["sepal_length", "sepal_width", "petal_length"])
     with pytest.warns(tanager.DataWarning, match="'petal_width'"):

@@ -10,7 +10,7 @@ import pytest
 
 from waiting import wait_for
 
-COMMAND = [sys.executable, "-c", "from tanager.cli.main import main; main()"]
+COMMAND = [sys.executable, "-c", "from tanager.cli.start import main; main()"]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
 
 
@@ -99,3 +99,38 @@ def test_a_narrow_encoding_is_no_reason_to_fail(fitted):
     done = subprocess.run([*COMMAND, "show", fitted], capture_output=True, text=True, env=env)
     assert done.returncode == 0
     assert "####" in done.stdout
+
+
+def code_of(program, *words):
+    with subprocess.Popen([sys.executable, "-c", program, *words], stderr=subprocess.PIPE) as done:
+        _, err = done.communicate()
+    return done.returncode, err
+
+
+def test_ctrl_c_while_click_is_imported_ends_with_one_line():
+    program = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'click': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from tanager.cli.start import main; main()"
+    )
+    assert code_of(program, "--help") == (130, b"tanager: interrupted.\n")
+
+
+def test_ctrl_c_that_a_library_has_turned_into_an_error_is_still_ctrl_c(iris):
+    program = (
+        "import os, signal\n"
+        "import tanager.cli.schema as command\n"
+        "from tanager.errors import DataError\n"
+        "def callback(**given):\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        signal.pause()\n"
+        "    except KeyboardInterrupt:\n"
+        "        raise DataError('the file cannot be read') from None\n"
+        "command.command.callback = callback\n"
+        "from tanager.cli.start import main; main()"
+    )
+    assert code_of(program, "schema", str(iris)) == (130, b"tanager schema: interrupted.\n")

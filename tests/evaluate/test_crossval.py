@@ -1,8 +1,10 @@
 """Cross-validation is honest, the same however it is run, and goes on where it was stopped."""
 
 import json
+import os
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -24,6 +26,7 @@ from tanager.evaluate.plan import Folds, make_plan
 from tanager.learning.part_scorer import PartScorer
 from tanager.scoring.forest import ForestScorer
 from tanager.scoring.view import View
+from waiting import wait_for
 
 SOME = {"nb": NaiveBayes(), "tan": TAN(), "kdb": KDB(), "a2de": A2DE(), "spcr": SPC(super_parent="refined")}
 FEW = {name: SOME[name] for name in ("nb", "kdb")}
@@ -236,6 +239,45 @@ def test_processes_give_the_same_as_one_process(monkeypatch):
 
 class Stop(Exception):
     pass
+
+
+def test_processes_leave_no_thread_that_a_command_would_wait_for(monkeypatch):
+    monkeypatch.setattr(run, "_WORTH_PROCESSES", 0.0)
+    X, y = text_table()
+    before = set(threading.enumerate())
+    cross_validate(SOME, X, y, folds=3, n_jobs=2, timing=False)
+    assert set(threading.enumerate()) <= before
+
+
+WORKER = """
+import os, subprocess, sys, time
+if len(sys.argv) == 1:
+    child = subprocess.Popen([sys.executable, "-c", os.environ["WORKER"], str(os.getpid())], stdout=subprocess.PIPE)
+    print(child.pid, child.stdout.readline().decode(), flush=True)
+    time.sleep(60)
+from tanager.evaluate.run import _end_with
+_end_with(int(sys.argv[1]))
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes of POSIX")
+def test_a_worker_ends_with_the_process_that_has_started_it():
+    env = {**os.environ, "WORKER": WORKER}
+    with subprocess.Popen([sys.executable, "-c", WORKER], stdout=subprocess.PIPE, env=env) as parent:
+        worker = int(parent.stdout.readline().split()[0])
+        assert is_alive(worker)
+        parent.kill()
+    wait_for(lambda: not is_alive(worker))
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):

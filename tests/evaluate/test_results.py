@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tanager import TAN, NaiveBayes
 from tanager.errors import DataError, OptionError
 from tanager.evaluate import (
     Results,
     calibration_error,
     corrected_t,
+    cross_validate,
     friedman,
     geometric_mean_ratio,
     measure,
@@ -255,6 +257,42 @@ def test_much_faster_is_no_reason_where_two_folds_are_too_few_to_tell():
     two = constant({"good": 0.3, "poor": 0.9}, {"good": 10.0, "poor": 0.1}, spread=0.05, folds=2)
     assert two.compare(measure="log_loss")["verdict"] == ["baseline", ""]
     assert two.recommend().classifier == "good"
+
+
+def beside_shares(losses, shares, **options):
+    records = constant(losses, **options).records
+    for r in records:
+        r |= {"accuracy": 0.5, "class_shares": {"log_loss": shares, "accuracy": 0.5}}
+    return Results(records)
+
+
+def test_nothing_is_recommended_where_the_class_shares_alone_do_as_well():
+    advice = beside_shares({"a": 0.70, "b": 0.75}, shares=0.6931, spread=0.01).recommend()
+    assert not advice.useful
+    assert str(advice).startswith(
+        "None of these 2 classifiers is significantly better than the shares of the classes alone, without any column: "
+        "their log loss is 0.6931, and that of a, the best of them, 0.7"
+    )
+    assert beside_shares({"a": 0.60, "b": 0.75}, shares=0.6931, spread=0.01).recommend().useful
+    alone = beside_shares({"a": 0.70}, shares=0.6931, spread=0.01).recommend()
+    assert str(alone).startswith("a is not significantly better than the shares of the classes alone")
+
+
+def test_a_classifier_that_is_right_more_often_than_the_largest_class_is_useful():
+    records = beside_shares({"a": 0.70, "b": 0.75}, shares=0.6931, spread=0.01).records
+    for r in records:
+        r["accuracy"] = 0.8 + 0.01 * r["fold"]
+    assert Results(records).recommend().useful
+
+
+def test_labels_that_have_nothing_to_do_with_the_columns_are_found_out():
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(0, 3, (600, 4)), rng.integers(0, 2, 600)
+    for order in ("random", "forward"):
+        results = cross_validate({"nb": NaiveBayes(), "tan": TAN()}, X, y, fold_order=order, n_jobs=1)
+        assert not results.recommend().useful
+    learnable = cross_validate({"nb": NaiveBayes(), "tan": TAN()}, X, X[:, 0] > 0, n_jobs=1)
+    assert learnable.recommend().useful
 
 
 def test_one_fold_and_one_classifier_have_advice_too():

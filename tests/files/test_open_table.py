@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from profiles import examples
 from tanager import AODE, DataError, OptionError, SchemaMismatch
 from tanager.files import delimited, open_table
+from tanager.files.columnar import arrow_errors
 from tanager.files.delimited import line_end
 
 WEATHER = "sky,wind,class\nsun,1.5,play\nrain,?,stay\n,3,play\n"
@@ -430,3 +431,8 @@ def test_a_table_that_is_too_large_is_refused_before_all_of_it_is_read(tmp_path)
     parsed = sum(1 for _ in islice(source.chunks(rows=None), 3))
     assert parsed == 3  # there was more to come
     assert source.read(["a"], max_cells=3_000_000).num_rows == 3_000_000
+
+
+def test_ctrl_c_that_arrow_has_heard_while_it_reads_is_no_damaged_file():
+    with pytest.raises(KeyboardInterrupt), arrow_errors("rows.csv"):
+        raise pa.ArrowCancelled("Operation cancelled")

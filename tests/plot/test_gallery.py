@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from tanager import TAN, Network, plot_network
 from tanager.errors import OptionError
-from tanager.plot import plot_curves
+from tanager.plot import plot_curves, plot_reliability, plot_scatter
 from tanager.plot.names import shortened_apart
 from tanager.plot.style import COLOURS, LEAST_CONTRAST, contrast, for_letters
 
@@ -141,6 +141,23 @@ def test_one_value_of_a_curve_is_a_point():
     """It was a line from a point to itself, which nobody sees, and matplotlib warned."""
     (line, _lead) = plot_curves([0], {"a": [0.5]}, along="steps").axes[0].lines
     assert line.get_marker() == "o"
+
+
+ALIKE = [f"mean_daily_consumption_of_the_sensor_{at}_in_the_northern_hall" for at in range(3)]
+
+
+def test_curves_of_calibration_with_long_names_are_told_apart():
+    figure = plot_reliability({name: [[0, 10], [0, 9], [0, 8]] for name in ALIKE})
+    labels = [text.get_text().partition(":")[0] for text in figure.axes[0].get_legend().get_texts()]
+    assert len(set(labels)) == 3
+
+
+def test_classifiers_and_data_sets_with_long_names_are_told_apart():
+    x, y = dict(zip(ALIKE, (0.1, 0.5, 0.9), strict=True)), dict(zip(ALIKE, (0.4, 0.1, 0.3), strict=True))
+    axes = plot_scatter(x, y, names=(ALIKE[0], ALIKE[1])).axes[0]
+    named = [text.get_text() for text in axes.texts]
+    assert len(set(named)) == len(named) >= 2
+    assert axes.get_xlabel() != axes.get_ylabel()
 
 
 def test_long_names_that_differ_in_the_middle_stay_apart():

@@ -196,3 +196,26 @@ def test_a_deadline_that_is_no_moment_is_refused(ask, deadline):
 def test_places_of_rows_read_as_in_the_request():
     assert RequestRows([{}, {}]).place(1, "a b") == "rows[1].a b"
     assert RequestRows([{}], single=True).place(0) == "row"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (
+            {"row": ["red", 3]},
+            'row is a list; it takes an object of columns and cells, such as {"colour": "red", ',
+        ),
+        (
+            {"rows": ROW},
+            'rows is an object; it takes a list of rows, such as [{"colour": "red"}, {"colour": ',
+        ),
+        ({"rows": [ROW], "columns": "size"}, "columns is text; it takes a list of names of columns, such as"),
+        ({"row": ROW, "members": "3"}, "members is text; it takes a whole number or null."),
+        ({"row": ROW, "members": -1}, "members: expected a whole number >= 0."),
+        ([], 'the body is a list; it takes an object, such as {"row": {"colour": "red", "size": 3}}.'),
+    ],
+)
+def test_a_wrong_kind_is_told_in_plain_words_with_an_example(ask, body, sentence):
+    message = ask.predict(body).error.message
+    assert message.startswith(sentence)
+    assert message.endswith("See /docs for the format.")

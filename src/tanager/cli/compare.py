@@ -134,7 +134,7 @@ def command(
         screen.note(note)
     screen.say(f"\n{advice}")
     own = _advice_on(results, [name for name in names if name in results.classifiers], by)
-    if advice.classifier in theirs and own is not None:
+    if advice.useful and advice.classifier in theirs and own is not None:
         screen.say(f"Of tanager's own, {own.reason[0].lower()}{own.reason[1:]}")
     if output is not None:
         main = results.summary() if len(sets) == 1 else results.by_dataset(by)
@@ -144,7 +144,7 @@ def command(
     if plot is not None:
         results.plot(plot, measure=by)
         screen.say(f"{'' if output else chr(10)}Picture written to {plot}")
-    recommended = {"classifier": advice.classifier, "reason": advice.reason}
+    recommended = {"classifier": advice.classifier, "reason": advice.reason, "useful": advice.useful}
     recommended |= {} if own is None else {"own": own.classifier}
     extra = {"recommended": recommended, "notes": list(results.notes), "left_out": limit.left_out}
     screen.document(report | extra | {"peers": peer_encodings(theirs)})
@@ -234,7 +234,7 @@ def _read(screen: Screen, path: str, target: str | None, given: dict[str, Any]) 
     target = target_column(source, target)
     kinds = {key: given[key] for key in ("keep", "dates", *KINDS)}
     labelled = read_labelled(source, target, drop=given["drop"], **kinds)
-    warn_many_classes(screen, target, len(set(labelled.y.to_pylist())), labelled.X.num_rows)
+    warn_many_classes(screen, target, len(labelled.y.unique()), labelled.X.num_rows)
     return labelled
 
 

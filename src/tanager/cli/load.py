@@ -187,7 +187,9 @@ def _column_notes(source: Source, target: str | None, info: dict[str, Any]) -> l
     if absent:
         notes.append(f"columns that {source.name} does not have are missing values: {listed(absent)}")
     if ignored:
-        notes.append(f"columns that the model does not know are ignored: {listed(ignored)}")
+        from tanager.encoding.matching import are_ignored
+
+        notes.append(are_ignored(ignored, "the model"))
     return notes
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import io
 import os
 import sys
-import threading
 import warnings
 from importlib import import_module
 from typing import Any
 
 import click
 
+from tanager.cli.interrupts import is_interrupt, listen
 from tanager.errors import DataWarning, TanagerError, nearest
+from tanager.threads import others_only_calculate
 
 COMMANDS = {
     "fit": "Learn a model from a file.",
@@ -91,14 +92,19 @@ class Commands(click.Group):
                 return result
             except BrokenPipeError:  # the reader has gone (``| head``); click exits quietly
                 raise
-            except (KeyboardInterrupt, TanagerError, OSError, MemoryError) as error:
-                code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+            except (KeyboardInterrupt, Exception) as error:
+                interrupted = is_interrupt(error)
+                if not interrupted and not isinstance(error, TanagerError | OSError | MemoryError):
+                    raise
                 name = f"{ctx.command_path} {ctx.invoked_subcommand or ''}".rstrip()
-                raise CommandError(name, _message(error), code) from error
+                message, code = ("interrupted.", INTERRUPTED) if interrupted else (_message(error), FAILED)
+                raise CommandError(name, message, code) from error
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Never returns: exits with 0, with 2 for an error, with 130 when interrupted."""
         is_process = not args and not options  # called by the script, not by Python code that goes on
+        if is_process:
+            listen()
         options |= {"prog_name": "tanager", "standalone_mode": False}
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -119,9 +125,9 @@ class Commands(click.Group):
 def _end_at_once(code: int) -> None:
     """End the process without freeing every object first, which takes as long as half of the work at the start.
 
-    All files are closed by now. Threads that are left end worker processes, and are waited for as usual.
+    All files are closed by now. Threads that are left are waited for as usual, but for those that only calculate.
     """
-    if threading.active_count() == 1:
+    if others_only_calculate():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -146,8 +152,6 @@ def _fail(command: str, message: str, code: int) -> int:
 
 def _message(error: BaseException) -> str:
     """The message of an error; system errors get one in the style of ours."""
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted."
     if isinstance(error, OSError) and error.strerror:
         path = "" if error.filename is None else f"{error.filename}: "
         return f"{path}{error.strerror[0].lower()}{error.strerror[1:]}."

@@ -13,7 +13,7 @@ from tanager.cli.model_state import decide
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import check_output, open_output
 from tanager.cli.reading import all_cores, check_columns, check_inputs, load_model, open_for
-from tanager.cli.screen import Screen, counted, listed
+from tanager.cli.screen import Screen, counted
 from tanager.errors import OptionError
 from tanager.progress import RowsDone
 from tanager.writing import TableWriter, table_format
@@ -54,7 +54,9 @@ def command(
         source = open_for(classifier, data, **reading)
         predictions = _Predictions(classifier, source, proba=proba, explain=explain, keep=keep)
     if predictions.ignored:
-        screen.note(f"ignored columns that the model was not trained on: {listed(predictions.ignored)}")
+        from tanager.encoding.matching import are_ignored
+
+        screen.note(are_ignored(predictions.ignored, "the model"))
     rows: list[dict[str, Any]] = []
     with screen.progress(f"predicting {source.name}") as tick, all_cores(classifier):
         tables = _with_progress(predictions, tick)

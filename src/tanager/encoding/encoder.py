@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,11 +36,10 @@ from tanager.encoding.values import Cells, is_missing, plain
 from tanager.errors import DataError, OptionError, check_option
 from tanager.estimator import shows_text
 from tanager.listed import names_in
+from tanager.threads import side_by_side
 
-MANY_CELLS, LONG_COLUMN = (
-    1_000_000,
-    20_000,
-)  # of a table that threads read; shorter columns take no time beside Python's own
+# Of a table that threads read; shorter columns take no time beside Python's own.
+MANY_CELLS, LONG_COLUMN = 1_000_000, 20_000
 
 Result = TypeVar("Result")
 
@@ -737,12 +734,10 @@ def _for_each(work: Callable[[int], Result], columns: Sequence[int], n_rows: int
     if n_rows * len(columns) < MANY_CELLS or n_rows < LONG_COLUMN:
         return [work(i) for i in columns]
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    size = -(
-        -len(columns) // (4 * workers)
-    )  # a few parts for each worker: to hand over a column takes longer than most
+    # A few parts for each worker: to hand over a column takes longer than most.
+    size = -(-len(columns) // (4 * workers))
     parts = [columns[at : at + size] for at in range(0, len(columns), size)]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(chain.from_iterable(pool.map(lambda part: [work(i) for i in part], parts)))
+    return list(side_by_side(work, parts, workers))
 
 
 def _row_of_cut(codec: Codec, cells: Cells, keep: np.ndarray | None) -> int | None:

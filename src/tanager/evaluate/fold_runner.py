@@ -15,7 +15,7 @@ from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import rows_at
 from tanager.encoding.kinds import settled
 from tanager.estimator import clone
-from tanager.evaluate.measures import measure, reliability
+from tanager.evaluate.measures import accuracy, brier, log_loss, measure, reliability, rmse, rmse_full
 from tanager.evaluate.plan import EvaluationPlan, LabelledTable
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
@@ -179,4 +179,18 @@ def fold_record(
     place = {"dataset": plan.name, "classifier": name, "repeat": repeat, "fold": fold}
     sizes = {"n_train": len(training) if n_train is None else n_train, "n_test": len(labels)}
     bins = np.asarray(reliability(labels, proba)).tolist()
-    return place | sizes | measure(labels, proba, predicted, costs=costs) | {"reliability": bins}
+    found = measure(labels, proba, predicted, costs=costs)
+    return place | sizes | found | {"reliability": bins, "class_shares": shares_alone(labels, class_counts)}
+
+
+def shares_alone(labels: np.ndarray, class_counts: np.ndarray) -> dict[str, float]:
+    """The measures of who knows nothing but the classes of the training rows, and gives every row their shares.
+
+    >>> shares_alone(np.array([0, 0, 1]), np.array([2.0, 0.0]))["accuracy"]
+    0.6666666666666666
+    """
+    shares = (class_counts + 1) / (class_counts + 1).sum()  # a class without training rows is not impossible
+    proba = np.broadcast_to(shares, (len(labels), len(shares)))
+    same = {"log_loss": log_loss, "rmse": rmse, "rmse_full": rmse_full, "brier": brier}
+    guessed = np.full(len(labels), class_counts.argmax())
+    return {"accuracy": accuracy(labels, guessed)} | {name: of(labels, proba) for name, of in same.items()}

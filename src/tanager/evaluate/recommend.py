@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.evaluate.aggregate import median_of
+from tanager.evaluate.aggregate import HIGHER, median_of
 from tanager.evaluate.significance import average_ranks, friedman, nemenyi
 
 if TYPE_CHECKING:
     from tanager.evaluate.results import Results
+
+
+_ENOUGH_FOLDS = 5  # for a test; of fewer the means decide
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Recommendation:
         The name of the classifier.
     reason : str
         The sentence, which is also what ``print`` shows.
+    useful : bool
+        False where no classifier is better than the shares of the classes alone.
 
     Examples
     --------
@@ -41,6 +46,7 @@ class Recommendation:
 
     classifier: str
     reason: str
+    useful: bool = True
 
     def __str__(self) -> str:
         return self.reason
@@ -51,6 +57,8 @@ def over_one(results: Results, measure: str, alpha: float) -> Recommendation:
     (dataset,) = results.datasets
     order = results.best_first(dataset, measure)
     best = order[0]
+    if _no_better_than_shares(results, best, measure, alpha):
+        return Recommendation(best, _without_columns(results, order, measure), useful=False)
     if len(order) == 1:
         return Recommendation(best, f"{best} is the only classifier here.")
     equals = [name for name in order if name == best or abs(results.difference(dataset, name, best, measure)[1]) <= 1]
@@ -70,6 +78,42 @@ def over_one(results: Results, measure: str, alpha: float) -> Recommendation:
         price = f"{_seconds(results, chosen) / _seconds(results, best):.0%} of the time"
         reason = f"its {word} of {value} is within one standard error of the best ({best}, {top}), and it takes {price}"
     return Recommendation(chosen, f"Take {chosen}: {reason}.")
+
+
+def _no_better_than_shares(results: Results, best: str, measure: str, alpha: float) -> bool:
+    """Whether nothing shows that the best is better than the class shares alone, neither the measure nor accuracy.
+
+    A classifier that is too sure of itself has log losses that vary much, and may still be right far more often.
+    """
+    return not any(_beats_shares(results, best, name, alpha) for name in (measure, "accuracy"))
+
+
+def _beats_shares(results: Results, name: str, measure: str, alpha: float) -> bool:
+    """Whether it is better, significantly where there are folds enough to test; also where it is not known."""
+    (dataset,) = results.datasets
+    difference, _, p = results.beyond_shares(dataset, name, measure)
+    if np.isnan(difference):
+        return True
+    better = (difference > 0) == (measure in HIGHER) and difference != 0
+    return bool(better and (p < alpha or len(results.folds(dataset, name)) < _ENOUGH_FOLDS))
+
+
+def _without_columns(results: Results, order: Sequence[str], measure: str) -> str:
+    """The sentence where no classifier has found anything in the columns."""
+    (dataset,) = results.datasets
+    best, word = order[0], measure.replace("_", " ")
+    value = results.mean(dataset, best, measure)
+    shares = value - results.beyond_shares(dataset, best, measure)[0]
+    them = "its own" if len(order) == 1 else f"that of {best}, the best of them,"
+    who = (
+        f"{best} is not significantly"
+        if len(order) == 1
+        else f"None of these {len(order)} classifiers is significantly"
+    )
+    return (
+        f"{who} better than the shares of the classes alone, without any column: their {word} is {shares:.4f}, and "
+        f"{them} {value:.4f}. Other columns are needed here, more than another classifier."
+    )
 
 
 def _margin(results: Results, order: Sequence[str], measure: str, alpha: float) -> str:

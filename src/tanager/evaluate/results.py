@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PLACE = ("dataset", "classifier", "repeat", "fold")
 SIZES = ("n_train", "n_test")
 SECONDS = {"fit_seconds": ".3g", "predict_seconds": ".3g"}
+NESTED = ("reliability", "class_shares")  # of a record that are no numbers
 MEASURES = ("accuracy", "log_loss", "rmse", "auc", "calibration_error")
 
 
@@ -34,8 +35,9 @@ class Results:
     Parameters
     ----------
     records : iterable of mappings
-        With ``dataset``, ``classifier``, ``repeat``, ``fold``, ``n_train``, ``n_test``, any measures by name, and
-        ``reliability``, the three lists of ``reliability(...).tolist()``.
+        With ``dataset``, ``classifier``, ``repeat``, ``fold``, ``n_train``, ``n_test``, any measures by name,
+        ``reliability``, the three lists of ``reliability(...).tolist()``, and ``class_shares``, the measures of who
+        knows the shares of the classes alone.
     notes : iterable of str, default=()
         Remarks that are printed below the summary, such as which classifier was left out and why.
 
@@ -103,7 +105,7 @@ class Results:
     @property
     def measures(self) -> list[str]:
         """Names of all measures that the records have."""
-        apart = {*PLACE, *SIZES, *SECONDS, "reliability"}
+        apart = {*PLACE, *SIZES, *SECONDS, *NESTED}
         found = list(dict.fromkeys(key for record in self.records for key in record if key not in apart))
         found += ["error"] if "accuracy" in found else []
         return found + (["calibration_error"] if any(record.get("reliability") for record in self.records) else [])
@@ -128,7 +130,7 @@ class Results:
     def to_table(self) -> Table:
         """One line per fold; reliability bins are left out."""
         found = dict.fromkeys(key for record in self.records for key in record)
-        names = [*PLACE, *SIZES, *(key for key in found if key not in (*PLACE, *SIZES, "reliability"))]
+        names = [*PLACE, *SIZES, *(key for key in found if key not in (*PLACE, *SIZES, *NESTED))]
         rows = [[record.get(name) for name in names] for record in self.records]
         return Table(names, rows, SECONDS, note="\n".join(self.notes))
 
@@ -238,6 +240,14 @@ class Results:
             self._classifier(classifier)
             self.check_measure(measure)
         return found
+
+    def beyond_shares(self, dataset: str, classifier: str, measure: str) -> tuple[float, float, float]:
+        """The mean difference of a classifier to the class shares alone, with t and p; NaN where they are not known."""
+        folds = [fold for fold in self.folds(dataset, classifier) if fold.get("class_shares")]
+        d = np.array([value_of(fold, measure) - value_of(fold["class_shares"], measure) for fold in folds])
+        if not len(d) or np.isnan(d).any():
+            return float("nan"), float("nan"), float("nan")
+        return float(d.mean()), *corrected_t(d, ratio_of(folds))
 
     def difference(self, dataset: str, classifier: str, other: str, measure: str) -> tuple[float, float, float]:
         """The mean difference of two classifiers over the folds that both have, with t and p of the corrected test."""
@@ -350,6 +360,9 @@ class Results:
         are significantly less accurate than the most accurate one are excluded, unless none would be left. Log loss is
         the default measure: it rates the probabilities, on which every decision rests, and needs fewer rows than
         accuracy to show a difference.
+
+        Where not even the best is better than the shares of the classes in the training rows, which need no columns,
+        the sentence says so.
 
         Over several data sets: the best mean rank, and whether Nemenyi's test separates it from the others.
 

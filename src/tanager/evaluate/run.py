@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -248,7 +249,7 @@ def _in_processes(
         paths = {at: Path(folder, f"{at}.plan") for at in {task.plan for task in queue.tasks}}
         for at, path in paths.items():
             path.write_bytes(pickle.dumps(plans[at], protocol=5))
-        executor = ProcessPoolExecutor(max_workers=n_jobs - 1)
+        executor = ProcessPoolExecutor(max_workers=n_jobs - 1, initializer=_end_with, initargs=(os.getpid(),))
         running: dict[Future[Finished], _Task] = {}
 
         def keep_busy() -> None:
@@ -275,7 +276,9 @@ def _in_processes(
                     yield queue.finished(future.result())
             raise
         finally:
-            executor.shutdown(wait=False, kill_workers=True)  # idle by now, or no longer wanted
+            # Idle by now, or no longer wanted. Its threads are waited for, which takes a moment: while they are there,
+            # a command that was interrupted cannot end before all its objects are freed.
+            executor.shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
@@ -290,6 +293,18 @@ def _no_interrupts_for_children() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with(parent: int) -> None:
+    """Let a worker end soon after the process that has started it, however that was ended: it would wait for ever."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    if os.name != "nt":  # where the number of the parent stays the same
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _part_in_worker(path: str, task: _Task) -> Finished:

@@ -148,6 +148,8 @@ def arrow_errors(name: str) -> Iterator[None]:
     """Turn Arrow's errors into a DataError of one sentence, with the name of the file."""
     try:
         yield
+    except pa.ArrowCancelled:
+        raise KeyboardInterrupt from None  # Arrow looks for Ctrl-C by itself while it reads
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise

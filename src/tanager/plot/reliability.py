@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tanager.errors import OptionError
 from tanager.plot.figure import Path, add_panel, add_remark, add_title, new_figure, save_figure
-from tanager.plot.names import shortened
+from tanager.plot.names import shortened_apart
 from tanager.plot.style import FAINT, colour_of, dashes_of, styled
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
         )
     figure = new_figure(6.2, 5.65 + 0.18 * len(bins) + (0.4 if title else 0.0))
     upper, lower = add_panel(figure, 0.7, 1.9, 5.2, 3.6), add_panel(figure, 0.7, 0.7, 5.2, 0.95)
+    names = shortened_apart(bins)
     start = min(np.flatnonzero(b[0])[0] / b.shape[1] for b in bins.values())
     upper.plot([start, 1], [start, 1], color=FAINT, lw=1.5, zorder=1)
     for at, (name, (rows, sure, right)) in enumerate(bins.items()):
@@ -58,7 +59,7 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
         error = np.abs(sure - right).sum() / rows.sum()
         some, enough = rows > 0, rows >= FEW
         x, y = _ratio(sure, rows), _ratio(right, rows)
-        label = f"{shortened(name)}: calibration error {error:.4f}"
+        label = f"{names[name]}: calibration error {error:.4f}"
         upper.plot(x[enough], y[enough], style, color=colour, lw=1.2, label=label, zorder=2)
         size = 6 + 70 * np.sqrt(rows[some] / rows.sum())
         upper.scatter(x[some], y[some], size, color=colour, lw=0, alpha=np.where(enough[some], 0.85, 0.3), zorder=3)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
 from tanager.plot.figure import Path, add_panel, add_title, new_figure, save_figure, text_size
-from tanager.plot.names import shortened
+from tanager.plot.names import shortened_apart
 from tanager.plot.style import BLUE, FAINT, NAME, QUIET, SMALL, styled
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def plot_scatter(
     axes.plot([low, high], [low, high], color=FAINT, lw=1.5, zorder=1)
     axes.scatter([x[n] for n in both], [y[n] for n in both], 26, color=BLUE, alpha=0.8, lw=0, zorder=2)
     axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-    first, second = (shortened(name) for name in names)
+    of = shortened_apart(names)
+    first, second = (of[name] for name in names)
     axes.set_xlabel(f"{measure} of {first}")
     axes.set_ylabel(f"{measure} of {second}")
     wins = [sum(x[n] < y[n] for n in both), sum(x[n] > y[n] for n in both)]
@@ -82,13 +83,14 @@ def _name_outliers(figure: Any, axes: Any, points: Mapping[str, tuple[float, flo
     renderer = figure.canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
     taken: list[Any] = []
+    short = shortened_apart(points, 28)
     dots = axes.transData.transform(list(points.values()))
     for name in furthest[:_NAMED]:
         a, b = points[name]
         if a == b:
             break
         for spot in _spots(above=b > a):
-            text = axes.annotate(shortened(name, 28), (a, b), textcoords="offset points", fontsize=SMALL, **spot)
+            text = axes.annotate(short[name], (a, b), textcoords="offset points", fontsize=SMALL, **spot)
             box = text.get_window_extent(renderer)
             inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
             if inside and not box.count_contains(dots) and not box.count_overlaps(taken):

@@ -103,7 +103,14 @@ def without_folders(text: str) -> str:
 
 _LONGEST = 80  # characters of what errors quote
 _PLACE = re.compile(r" - at `(?:key in )?`?\$?(.*?)`*$")
-_NAMES = {"array": "a list", "object": "an object", "str": "text", "int": "a whole number", "float": "a number"}
+_NAMES = {
+    "array": "a list",
+    "object": "an object",
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+}
 
 
 def from_decoder(error: Exception, body: bytes, fields: tuple[str, ...]) -> ServiceError:
@@ -121,8 +128,41 @@ def from_decoder(error: Exception, body: bytes, fields: tuple[str, ...]) -> Serv
     where = (place[1].removeprefix(".") if place else "") or "the body"
     if where.endswith("[...]"):
         return _wrong_cell(where.removesuffix("[...]"), body)
-    what = _lower(_PLACE.sub("", text).replace("`", ""))
-    return ServiceError("wrong_type", f"{where}: {what}. See /docs for the format.", where)
+    return ServiceError("wrong_type", f"{_wrong_kind(where, _PLACE.sub('', text))} See /docs for the format.", where)
+
+
+# What the fields of requests take, with an example.
+_FORMS = {
+    "row": 'an object of columns and cells, such as {"colour": "red", "size": 3}',
+    "rows": 'a list of rows, such as [{"colour": "red"}, {"colour": "blue"}], or of lists of cells with "columns"',
+    "columns": 'a list of names of columns, such as ["colour", "size"]',
+    "label": 'text, a number, true or false, such as "yes"',
+    "labels": 'a list with a label for every row, such as ["yes", "no"]',
+    "weights": "a list with a number for every row, such as [1, 0.5]",
+    "times": "a list with a number for every row, such as [1, 2]",
+    "ids": 'a list with an id for every row, such as ["a", "b"]',
+    "what_if": 'an object, such as {"wanted": "yes"}',
+    "the body": 'an object, such as {"row": {"colour": "red", "size": 3}}',
+}
+
+
+def _wrong_kind(where: str, text: str) -> str:
+    """What a field takes, and what was found, from the decoder's "Expected `object | null`, got `array`".
+
+    >>> _wrong_kind("columns", "Expected `array | null`, got `int`")
+    'columns is a whole number; it takes a list of names of columns, such as ["colour", "size"].'
+    >>> _wrong_kind("members", "Expected `int` >= 0")
+    'members: expected a whole number >= 0.'
+    """
+    kinds = re.fullmatch(r"Expected `(.*)`, got `(.*)`", text)
+    if kinds is None:
+        return f"{where}: {re.sub('`(.*?)`', lambda found: _in_words(found[1]), _lower(text))}."
+    return f"{where} is {_in_words(kinds[2])}; it takes {_FORMS.get(where) or _in_words(kinds[1])}."
+
+
+def _in_words(kinds: str) -> str:
+    """``object | null`` as ``an object or null``."""
+    return " or ".join(dict.fromkeys(_NAMES.get(kind, kind) for kind in kinds.split(" | ")))
 
 
 def _wrong_cell(place: str, body: bytes) -> ServiceError:
