@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Recommendation:
     """The classifier to use, and the sentence that says why; made by ``Results.recommend``.
 
-    Attributes
+    Parameters
     ----------
     classifier : str
         The name of the classifier.
