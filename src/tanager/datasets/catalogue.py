@@ -25,7 +25,7 @@ CLASS = "class"
 class DatasetInfo:
     """The name, size and origin of an available data set.
 
-    Attributes
+    Parameters
     ----------
     name : str
         By which ``load`` finds it.

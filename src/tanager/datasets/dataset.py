@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 class Dataset:
     """A table with classes; made by ``load``.
 
-    Attributes
+    Parameters
     ----------
     name : str
         By which it was loaded.

@@ -18,6 +18,20 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
 
     A missing label (None, NaN) gets the largest value of the code type.
 
+    Parameters
+    ----------
+    y : array, column or sequence of labels
+        The class of every row; None and NaN are missing.
+
+    Returns
+    -------
+    codes : array of shape (n_rows,)
+        The code of every label, uint8 or wider.
+    classes : array of shape (n_classes,)
+        The label of every code.
+
+    Examples
+    --------
     >>> codes, classes = encode_labels(["yes", "no", None, "yes"])
     >>> codes, classes
     (array([  1,   0, 255,   1], dtype=uint8), array(['no', 'yes'], dtype='<U3'))
@@ -78,6 +92,24 @@ def encode_more_labels(y: Any, classes: np.ndarray) -> tuple[np.ndarray, np.ndar
 
     All of them may be missing.
 
+    Parameters
+    ----------
+    y : array, column or sequence of labels
+        The class of every row; None and NaN are missing.
+    classes : array
+        The classes known so far, in the order of their codes.
+
+    Returns
+    -------
+    codes : array of shape (n_rows,)
+        The code of every label, uint8 or wider.
+    together : array
+        All classes, old and new, in the order of their codes.
+    moved : array of int
+        The new code of each of ``classes``.
+
+    Examples
+    --------
     >>> codes, classes, moved = encode_more_labels(["maybe", "yes"], np.array(["no", "yes"]))
     >>> codes, moved
     (array([0, 2], dtype=uint8), array([1, 2]))

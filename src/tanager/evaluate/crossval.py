@@ -61,15 +61,19 @@ def cross_validate(
         Of tanager or of scikit-learn; they are cloned, never changed.
     X, y : table and labels
         Any table that a classifier takes. Rows without a label are left out.
-    folds, repeats, seed : int
-        ``repeats`` times stratified ``folds``-fold cross-validation; repetition r is shuffled with seed + r.
+    folds : int, default=10
+        How many folds the rows are dealt out to; random ones are stratified.
     fold_order : {"random", "blocked", "forward"}, default="random"
         Random folds flatter where neighbouring rows are alike, as in the order of time; a note in the results says so.
         ``"blocked"`` keeps neighbours in one fold. ``"forward"`` learns from rows before the fold alone: the rows are
         cut into ``folds`` + 1 blocks, and the first is not answered.
+    repeats : int, default=1
+        How often the rows are dealt out anew.
+    seed : int, default=1
+        Repetition r is shuffled with seed + r.
     costs : array of shape (n_classes, n_classes), default=None
         ``costs[true, predicted]``: the class of least expected cost is then predicted, and the cost is measured too.
-    name : str
+    name : str, default="data"
         The name of the data set in the results.
     n_jobs : int, default=-1
         Processes that share the folds; -1 uses all cores. Short runs stay in this process.
@@ -151,14 +155,31 @@ def cross_validate_all(
     Parameters
     ----------
     models : dict of name to classifier, or callable
-        A function makes the classifiers for one data set, for instance
-        ``lambda data: {"aode": AODE(**data.options)}``.
+        A function makes the classifiers for one data set, for instance ``lambda data: {"aode": AODE(**data.options)}``.
     datasets : dict of name to (X, y) or Dataset
         Tables with their labels, or data sets of ``tanager.datasets``.
-    folds, fold_order, repeats, seed, costs, n_jobs, progress, resume, timing, so_far
-        As in ``cross_validate``.
+    folds : int, default=10
+        How many folds there are; this and all other options are as in ``cross_validate``.
+    fold_order : {"random", "blocked", "forward"}, default="random"
+        How rows are dealt out to folds.
+    repeats : int, default=1
+        How often the rows are dealt out anew.
+    seed : int, default=1
+        Repetition r is shuffled with seed + r.
+    costs : array of shape (n_classes, n_classes), default=None
+        ``costs[true, predicted]``, of all data sets alike.
+    n_jobs : int, default=-1
+        Processes that share the folds; -1 uses all cores.
+    progress : bool or callable, default=None
+        True shows the folds of all data sets that are done.
+    resume : path, default=None
+        A file that finished folds are appended to, and that they are taken from.
+    timing : bool, default=True
+        Measure how long each classifier takes.
     time_limit : float or TimeLimit, default=None
         Seconds for all data sets together. A classifier is left out on all of them or on none.
+    so_far : callable, default=None
+        Called with the ``Results`` so far, as in ``cross_validate``.
 
     Returns
     -------
@@ -213,10 +234,18 @@ def holdout(
         Any table that a classifier takes. Rows without a label are left out.
     share : float, default=0.3
         How much of the rows of each class is held out.
-    repeats, seed : int
+    repeats, seed : int, default=1
         How often the rows are parted anew; repetition r is shuffled with seed + r.
-    costs, name, n_jobs, progress, timing
-        As in ``cross_validate``.
+    costs : array of shape (n_classes, n_classes), default=None
+        ``costs[true, predicted]``, as in ``cross_validate``.
+    name : str, default="data"
+        The name of the data set in the results.
+    n_jobs : int, default=-1
+        Processes that share the repetitions; -1 uses all cores.
+    progress : bool or callable, default=None
+        True shows the repetitions that are done; a callable is called as in ``cross_validate``.
+    timing : bool, default=True
+        Measure how long each classifier takes, as in ``cross_validate``.
 
     Returns
     -------

@@ -17,8 +17,15 @@ def stratified_folds(labels: np.ndarray, folds: int = 10, seed: int = 1) -> np.n
     ----------
     labels : array of int
         Class codes, from 0 on.
-    folds, seed : int
+    folds : int, default=10
+        How many folds there are.
+    seed : int, default=1
         The same seed gives the same folds. Repetition r uses seed + r.
+
+    Returns
+    -------
+    array of int of shape (n_rows,)
+        From 0 to ``folds`` - 1.
 
     Examples
     --------
@@ -38,6 +45,22 @@ def stratified_folds(labels: np.ndarray, folds: int = 10, seed: int = 1) -> np.n
 def stratified_holdout(labels: np.ndarray, share: float = 0.3, seed: int = 1) -> np.ndarray:
     """Which rows are held out, as booleans: this share of all rows, and of each class to within one row.
 
+    Parameters
+    ----------
+    labels : array of int
+        Class codes, from 0 on.
+    share : float, default=0.3
+        The share of the rows to hold out, above 0 and below 1.
+    seed : int, default=1
+        The same seed holds out the same rows.
+
+    Returns
+    -------
+    array of bool of shape (n_rows,)
+        True for rows that are held out.
+
+    Examples
+    --------
     >>> stratified_holdout(np.array([0, 0, 0, 0, 1, 1]), share=0.5).sum()
     np.int64(3)
     """

@@ -37,7 +37,7 @@ from tanager.scoring.view import View
 class Interval:
     """A mean difference, and how far it may be off.
 
-    Attributes
+    Parameters
     ----------
     difference : float
         The mean difference.
@@ -77,7 +77,7 @@ class Interval:
 class LeftOutDifference:
     """How much better or worse a network answers than another one; made by ``LeftOutFigures.minus``.
 
-    Attributes
+    Parameters
     ----------
     accuracy : Interval
         The difference of the accuracies: above 0 if the network is better.
@@ -104,7 +104,7 @@ class LeftOutDifference:
 class LeftOutFigures:
     """The answers of a network to all rows, each as if it alone had not been learned; made by ``LeftOutNetworks``.
 
-    Attributes
+    Parameters
     ----------
     proba : array (n_rows, n_classes)
         Probabilities of the classes.
@@ -189,9 +189,9 @@ class LeftOutNetworks:
         The labels, in the order of their codes.
     target : str, default="class"
         The variable of the networks that is the class.
-    smoothing : default=None
+    smoothing : float, Estimate or None, default=None
         As in ``NetworkClassifier``; not 0.
-    max_memory : default="512 MB"
+    max_memory : int or str, default="512 MB"
         For what is remembered. The families that were used last are kept.
     n_jobs : int, default=1
         Threads.
@@ -251,7 +251,28 @@ class LeftOutNetworks:
         **encoder_options: Any,
     ) -> LeftOutNetworks:
         """From any table, with columns encoded as by a classifier. The class has the name ``target``, its own, or
-        "class"."""
+        "class".
+
+        Parameters
+        ----------
+        X : table
+            Any table that a classifier takes.
+        y : labels
+            The class of every row.
+        target : str or None, default=None
+            The name of the class; None takes that of ``y``, or "class" where it has none.
+        smoothing : float, Estimate or None, default=None
+            As in ``NetworkClassifier``; not 0.
+        n_jobs : int, default=1
+            Threads.
+        **encoder_options : any
+            Options of ``Encoder``; all columns are kept unless ``keep`` is given.
+
+        Returns
+        -------
+        LeftOutNetworks
+            The rows, encoded.
+        """
         table, labels = read_table(X), one_dimensional(y)
         check_lengths(table.n_rows, labels)
         codes_of_labels, classes = encode_labels(labels)
@@ -268,7 +289,18 @@ class LeftOutNetworks:
         return len(self._rows)
 
     def network(self, arcs: Iterable[tuple[str, str]] = ()) -> Network:
-        """A network over the columns and, last, the class."""
+        """A network over the columns and, last, the class.
+
+        Parameters
+        ----------
+        arcs : iterable of (str, str), default=()
+            Pairs of parent and child.
+
+        Returns
+        -------
+        Network
+            Without tables.
+        """
         values = {c.name: tuple(c.describe(v) for v in range(c.n_values)) for c in self.schema.columns}
         return Network({**values, self.target: tuple(self.classes)}, arcs)
 
@@ -278,7 +310,20 @@ class LeftOutNetworks:
         return Sample.of_rows(self._rows.codes, self._rows.labels, None, self.schema, self.classes, self.target)
 
     def figures(self, network: Network, *, locked: LockedRows | None = None) -> LeftOutFigures:
-        """The left-out answers of a network, with rows of its tables locked as in ``NetworkClassifier``."""
+        """The left-out answers of a network, with rows of its tables locked as in ``NetworkClassifier``.
+
+        Parameters
+        ----------
+        network : Network
+            Over columns and the class; its own tables are not used.
+        locked : mapping or None, default=None
+            Rows of tables that are set by hand, as in ``NetworkClassifier``.
+
+        Returns
+        -------
+        LeftOutFigures
+            Probabilities, and which answers are right.
+        """
         for name in (self.target, *network.markov_blanket(self.target)):
             if name != self.target and name not in self.schema:
                 raise SchemaMismatch(

@@ -53,7 +53,20 @@ class AsNumbers(Transformer):
         self.numeric = numeric
 
     def fit(self, X: Any, y: Any = None) -> AsNumbers:
-        """Learn the kinds and values of the columns."""
+        """Learn the kinds and values of the columns.
+
+        Parameters
+        ----------
+        X : table
+            Any table that ``Encoder`` takes.
+        y : any, default=None
+            Not used.
+
+        Returns
+        -------
+        AsNumbers
+            Itself.
+        """
         options: dict[str, Any] = {"categorical": self.categorical, "numeric": self.numeric, "continuous": True}
         if self.one_hot:
             options["max_values"] = self.max_values
@@ -64,11 +77,35 @@ class AsNumbers(Transformer):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn the kinds and values of the columns, and give the numbers of the same rows."""
+        """Learn the kinds and values of the columns, and give the numbers of the same rows.
+
+        Parameters
+        ----------
+        X : table
+            Any table that ``Encoder`` takes.
+        y : any, default=None
+            Not used.
+
+        Returns
+        -------
+        array of float of shape (n_rows, n_numbers)
+            One row for each row of the table.
+        """
         return self.fit(X, y).transform(X)
 
     def transform(self, X: Any) -> np.ndarray:
-        """The numbers, one row each."""
+        """The numbers, one row each.
+
+        Parameters
+        ----------
+        X : table
+            With the columns that were learned.
+
+        Returns
+        -------
+        array of float of shape (n_rows, n_numbers)
+            One row for each row of the table.
+        """
         codes = self.encoder_.encode(X)
         numbers = self.encoder_.continuous_values(X)
         if self.fill:
@@ -92,6 +129,20 @@ class AsNumbers(Transformer):
 def peers(categorical: Any = None, numeric: Any = None) -> dict[str, Any]:
     """Well-known classifiers of scikit-learn by name, each ready for any table.
 
+    Parameters
+    ----------
+    categorical : list of column names or places, "all" or None, default=None
+        Columns that hold categories, as in ``Encoder``.
+    numeric : list of column names or places, or None, default=None
+        Columns that hold numbers, as in ``Encoder``.
+
+    Returns
+    -------
+    dict of name to pipeline
+        Classifiers of scikit-learn behind ``AsNumbers``, not fitted.
+
+    Examples
+    --------
     >>> sorted(peers())
     ['boosted', 'forest', 'gradient', 'logistic', 'tree']
     """
@@ -127,6 +178,18 @@ _ENCODINGS = {
 def peer_encodings(names: Iterable[str]) -> list[str]:
     """How these peers see a table, in a line for each way.
 
+    Parameters
+    ----------
+    names : iterable of str
+        Names of ``peers``.
+
+    Returns
+    -------
+    list of str
+        Names and what they see.
+
+    Examples
+    --------
     >>> peer_encodings(["forest", "tree", "gradient"])
     ['forest, tree: numbers as they are, gaps too; for a category one column per value', \
 'gradient: numbers as they are, gaps too; categories as codes']
@@ -142,6 +205,13 @@ def stream_peers() -> dict[str, Any]:
 
     Needs river, the extra ``river``.
 
+    Returns
+    -------
+    dict of name to classifier
+        Classifiers of river that have learned nothing.
+
+    Examples
+    --------
     >>> sorted(stream_peers())
     ['river-arf', 'river-hat', 'river-ht', 'river-last', 'river-nb']
     """

@@ -51,11 +51,11 @@ def prequential(
         Of tanager; of river, or anything with ``learn_one`` and ``predict_proba_one``; of scikit-learn if it has
         ``partial_fit`` (with ``batch``). Models learn in place: a fitted one continues to learn, and afterwards each
         has learned the whole stream.
-    stream, y
+    stream, y : table and labels; or a frame, path, iterable or Stream alone
         A table and its labels; a frame, with ``target``; the path of a file of any size (or what ``open_table`` makes
         of it), with ``target``; an iterable of dicts, with ``target``, or of pairs of a dict and its class; or a
         generator of ``tanager.generate``, with ``n_rows``. Rows without a label are predicted, but not scored.
-    target : str
+    target : str or None, default=None
         The column with the classes.
     n_rows : int, default=None
         Stop after this many rows.
@@ -77,11 +77,16 @@ def prequential(
     cost_matrix : array of shape (n_classes, n_classes), default=None
         ``cost_matrix[true, predicted]``, in the sorted order of the classes: the class of least expected cost is then
         predicted, and the cost is measured.
-    drop : names of columns
+    drop : iterable of str, default=()
         Columns that are not learned, for frames, files and dicts.
     progress : bool or callable, default=None
         True shows rows, rows per second and the time left: a bar in a terminal, a line in a notebook, and a line every
         ten seconds elsewhere. A callable gets the rows so far and the fraction of the stream (None when unknown).
+
+    Returns
+    -------
+    PrequentialResults
+        The measures at each report, and the models.
 
     Raises
     ------
@@ -147,6 +152,24 @@ def prequential_steps(
     Between two steps nothing runs: stop, wait, or look at the models, which are in ``results.models``. The results of a
     step end with the last report; the last step has those of ``prequential``. Options are those of ``prequential``, but
     for ``progress``.
+
+    Parameters
+    ----------
+    models : classifier, list of them, or dict of name to classifier
+        As in ``prequential``.
+    stream : table, path, iterable or Stream
+        As in ``prequential``.
+    y : labels or None, default=None
+        The classes, where the stream does not have them.
+    rows : int, default=16,384
+        Rows of a step.
+    **options : any
+        As in ``prequential``.
+
+    Returns
+    -------
+    iterator of PrequentialResults
+        One for each step, but for those before the first report.
 
     Examples
     --------

@@ -29,6 +29,33 @@ class PrequentialResults:
     ``recall`` of every class) comes over three spans: the ``whole`` stream so far, with ``fading`` weights, and a
     ``window`` of the last rows.
 
+    Parameters
+    ----------
+    models : mapping of name to classifier
+        The models, as they are after the stream.
+    rows : array of int
+        After how many rows the measures were reported.
+    history : mapping of name to sequence of Report
+        The measures of each model, one report for each of ``rows``.
+    classes : sequence
+        All classes that occurred or were declared, in the order of their codes.
+    seconds : mapping of name to float
+        How long each model took to predict and learn.
+    n_before : mapping of name to int
+        How many rows each model had learned before the stream.
+    drifts : sequence of int, default=()
+        Rows at which the stream changes, for streams that know.
+    dropped : mapping of name to str or None, default=None
+        Columns that were not learned, and why; None: there are none.
+    baselines : mapping of name to sequence of Report, or None, default=None
+        As ``history``, of classifiers that look at labels alone; None: there are none.
+    fade : float, default=0.999
+        The factor per row by which the weight of old rows decreases in ``fading`` measures.
+    window : int, default=1000
+        Rows of the ``window`` measures.
+    costs : bool, default=False
+        Whether costs were measured.
+
     Attributes
     ----------
     rows : array of int
@@ -110,6 +137,20 @@ class PrequentialResults:
         """A measure at each of ``rows``; ``recall`` has one column per class.
 
         ``over`` is ``"whole"`` (the stream so far), ``"fading"`` or ``"window"`` (the last rows).
+
+        Parameters
+        ----------
+        model : str or None, default=None
+            The name of a model or baseline; None where there is one model only.
+        measure : str, default="accuracy"
+            One of ``measures``, or "recall".
+        over : {"whole", "fading", "window"}, default="whole"
+            The stream so far, the same with fading weights, or the last rows.
+
+        Returns
+        -------
+        array of shape (n_reports,) or (n_reports, n_classes)
+            One value for each of ``rows``; NaN where it is not defined.
         """
         check_option("over", over, SPANS)
         known = [*self.measures, "recall"]
@@ -120,7 +161,20 @@ class PrequentialResults:
         return self._curves[self._model(model)][named(measure, over)]
 
     def lowest(self, model: str | None = None) -> tuple[int, float]:
-        """The row after which the accuracy over a full window was lowest, and that accuracy."""
+        """The row after which the accuracy over a full window was lowest, and that accuracy.
+
+        Parameters
+        ----------
+        model : str or None, default=None
+            The name of a model or baseline; None where there is one model only.
+
+        Returns
+        -------
+        row : int
+            After how many rows; the last where no window was full.
+        accuracy : float
+            Over the window that ends there.
+        """
         curve = self.curve(model, "accuracy", "window")
         full = np.flatnonzero((self.rows >= self.window) & ~np.isnan(curve))
         if not len(full):
@@ -129,7 +183,13 @@ class PrequentialResults:
         return int(self.rows[at]), float(curve[at])
 
     def summary(self) -> Table:
-        """The measures at the end, where the accuracy was lowest, and how fast the models were."""
+        """The measures at the end, where the accuracy was lowest, and how fast the models were.
+
+        Returns
+        -------
+        Table
+            A line per model and baseline.
+        """
         lines = []
         for name in [*self.models, *self.baselines]:
             whole = [float(self.curve(name, measure)[-1]) for measure in self.measures]
@@ -147,14 +207,26 @@ class PrequentialResults:
         return Table(names, lines, {"seconds": ".3g", "rows/s": ",.0f"}, note)
 
     def per_class(self) -> Table:
-        """Recall of every class over the whole stream."""
+        """Recall of every class over the whole stream.
+
+        Returns
+        -------
+        Table
+            A line per class, a column per model.
+        """
         recalls = [self.curve(name, "recall")[-1] for name in self.models]
         return Table(
             ["class", *self.models], [(str(c), *map(float, r)) for c, *r in zip(self.classes, *recalls, strict=True)]
         )
 
     def to_table(self) -> Table:
-        """All curves: one line per model and report."""
+        """All curves: one line per model and report.
+
+        Returns
+        -------
+        Table
+            A column for each measure and span.
+        """
         names = [named(measure, over) for over in SPANS for measure in self.measures]
         recalls = [named("recall", over) for over in SPANS]
         heads = ["model", "row", *names, *(f"{name}_{c}" for name in recalls for c in self.classes)]
@@ -166,11 +238,28 @@ class PrequentialResults:
         return Table(heads, lines)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """All curves as comma-separated text; also written where a path is given."""
+        """All curves as comma-separated text; also written where a path is given.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            The file to write; None writes none.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return self.to_table().to_csv(path)
 
     def to_pandas(self) -> pd.DataFrame:
-        """All curves as a pandas data frame."""
+        """All curves as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the lines and columns of ``to_table``.
+        """
         return self.to_table().to_pandas()
 
     def plot(
@@ -186,6 +275,24 @@ class PrequentialResults:
 
         The accuracy of baselines, which look at labels alone, is drawn as well. ``measure`` and ``over`` as in
         ``curve``; ``recall`` is drawn for one class, ``label``. Needs matplotlib, the extra ``plot``.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; its extension sets the format: .png, .svg or .pdf.
+        measure : str, default="accuracy"
+            One of ``measures``, or "recall".
+        over : {"whole", "fading", "window"}, default="window"
+            The stream so far, the same with fading weights, or the last rows.
+        label : label or None, default=None
+            The class whose recall is drawn.
+        title : str or None, default=None
+            The line above the picture; None: no line.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            One panel.
         """
         from tanager.plot import plot_curves
 

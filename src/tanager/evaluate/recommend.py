@@ -22,7 +22,7 @@ _ENOUGH_FOLDS = 5  # for a test; of fewer the means decide
 class Recommendation:
     """The classifier to use, and the sentence that says why; made by ``Results.recommend``.
 
-    Attributes
+    Parameters
     ----------
     classifier : str
         The name of the classifier.

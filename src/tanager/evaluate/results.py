@@ -111,15 +111,54 @@ class Results:
         return found + (["calibration_error"] if any(record.get("reliability") for record in self.records) else [])
 
     def folds(self, dataset: str, classifier: str) -> list[dict[str, Any]]:
-        """The records of a classifier on a data set; empty where there are none."""
+        """The records of a classifier on a data set.
+
+        Parameters
+        ----------
+        dataset : str
+            One of ``datasets``.
+        classifier : str
+            One of ``classifiers``.
+
+        Returns
+        -------
+        list of dict
+            One record per repeat and fold; empty where this classifier was not run on this data set.
+        """
         return list(self.by_fold(dataset, classifier).values())
 
     def by_fold(self, dataset: str, classifier: str) -> dict[tuple[int, int], dict[str, Any]]:
-        """The records of a classifier on a data set, by repeat and fold; empty where there are none."""
+        """The records of a classifier on a data set, by repeat and fold; empty where there are none.
+
+        Parameters
+        ----------
+        dataset : str
+            One of ``datasets``.
+        classifier : str
+            One of ``classifiers``.
+
+        Returns
+        -------
+        dict of (repeat, fold) to dict
+            The records.
+        """
         return self._folds.get((dataset, classifier), {})
 
     def select(self, classifiers: Iterable[str] | None = None, datasets: Iterable[str] | None = None) -> Results:
-        """The results of some of the classifiers or data sets, in the order given."""
+        """The results of some of the classifiers or data sets, in the order given.
+
+        Parameters
+        ----------
+        classifiers : iterable of str or None, default=None
+            Names to keep; None keeps all.
+        datasets : iterable of str or None, default=None
+            Names to keep; None keeps all.
+
+        Returns
+        -------
+        Results
+            With the same notes.
+        """
         keep = self.classifiers if classifiers is None else [self._classifier(name) for name in classifiers]
         among = self.datasets if datasets is None else [self._dataset(name) for name in datasets]
         folds = (self.by_fold(dataset, name) for dataset in among for name in keep)
@@ -128,18 +167,41 @@ class Results:
     # --- tables of folds ------------------------------------------------------------------------------------------
 
     def to_table(self) -> Table:
-        """One line per fold; reliability bins are left out."""
+        """One line per fold; reliability bins are left out.
+
+        Returns
+        -------
+        Table
+            A column for each entry of the records.
+        """
         found = dict.fromkeys(key for record in self.records for key in record)
         names = [*PLACE, *SIZES, *(key for key in found if key not in (*PLACE, *SIZES, *NESTED))]
         rows = [[record.get(name) for name in names] for record in self.records]
         return Table(names, rows, SECONDS, note="\n".join(self.notes))
 
     def to_pandas(self) -> pd.DataFrame:
-        """One line per fold, as a pandas data frame."""
+        """One line per fold, as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the lines and columns of ``to_table``.
+        """
         return self.to_table().to_pandas()
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """One line per fold, comma-separated; also written where a path is given."""
+        """One line per fold, comma-separated; also written where a path is given.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            The file to write; None writes none.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return self.to_table().to_csv(path)
 
     # --- one data set ---------------------------------------------------------------------------------------------
@@ -150,6 +212,18 @@ class Results:
         Accuracy is followed by its standard deviation over the folds. The calibration error is that of all folds
         together, from the sum of their bins. Seconds are medians. The default measures are accuracy, log_loss, rmse,
         auc and calibration_error, as far as the records have them.
+
+        Parameters
+        ----------
+        measures : sequence of str or None, default=None
+            Some of ``measures``; None takes those above.
+        dataset : str or None, default=None
+            One of ``datasets``; None takes all.
+
+        Returns
+        -------
+        Table
+            A line per data set and classifier.
         """
         if measures is None:
             measures = [name for name in MEASURES if name in self.measures]
@@ -227,13 +301,41 @@ class Results:
         return Table(names, rows, formats, note="\n".join([*note, *self.missing_folds([dataset])]))
 
     def best_first(self, dataset: str, measure: str) -> list[str]:
-        """The classifiers of a data set, sorted by their mean; those without a value come last."""
+        """The classifiers of a data set, sorted by their mean; those without a value come last.
+
+        Parameters
+        ----------
+        dataset : str
+            One of ``datasets``.
+        measure : str
+            One of ``measures``.
+
+        Returns
+        -------
+        list of str
+            Names of classifiers.
+        """
         names = [c for c in self.classifiers if self.by_fold(dataset, c)]
         losses = {name: as_loss(self.mean(dataset, name, measure), measure) for name in names}
         return sorted(names, key=lambda name: (np.isnan(losses[name]), losses[name]))
 
     def mean(self, dataset: str, classifier: str, measure: str) -> float:
-        """The mean of a measure over the folds of a data set; the calibration error is that of all folds pooled."""
+        """The mean of a measure over the folds of a data set; the calibration error is that of all folds pooled.
+
+        Parameters
+        ----------
+        dataset : str
+            One of ``datasets``.
+        classifier : str
+            One of ``classifiers``.
+        measure : str
+            One of ``measures``.
+
+        Returns
+        -------
+        float
+            NaN where no fold has a value.
+        """
         found = mean_of(self.folds(dataset, classifier), measure)
         if np.isnan(found):  # perhaps a name is misspelt
             self._dataset(dataset)
@@ -242,7 +344,22 @@ class Results:
         return found
 
     def beyond_shares(self, dataset: str, classifier: str, measure: str) -> tuple[float, float, float]:
-        """The mean difference of a classifier to the class shares alone, with t and p; NaN where they are not known."""
+        """The mean difference of a classifier to the class shares alone, with t and p of the corrected test.
+
+        Parameters
+        ----------
+        dataset : str
+            One of ``datasets``.
+        classifier : str
+            One of ``classifiers``.
+        measure : str
+            One of ``measures``.
+
+        Returns
+        -------
+        tuple of float
+            Difference, t and p; NaN where a fold does not know what the class shares alone give.
+        """
         folds = [fold for fold in self.folds(dataset, classifier) if fold.get("class_shares")]
         d = np.array([value_of(fold, measure) - value_of(fold["class_shares"], measure) for fold in folds])
         if not len(d) or np.isnan(d).any():
@@ -250,7 +367,24 @@ class Results:
         return float(d.mean()), *corrected_t(d, ratio_of(folds))
 
     def difference(self, dataset: str, classifier: str, other: str, measure: str) -> tuple[float, float, float]:
-        """The mean difference of two classifiers over the folds that both have, with t and p of the corrected test."""
+        """The mean difference of two classifiers over the folds that both have, with t and p of the corrected test.
+
+        Parameters
+        ----------
+        dataset : str
+            One of ``datasets``.
+        classifier : str
+            One of ``classifiers``.
+        other : str
+            The classifier whose values are subtracted.
+        measure : str
+            One of ``measures``.
+
+        Returns
+        -------
+        difference, t, p : float
+            As in ``corrected_t``; NaN where no fold has a value of both, t and p also of a single fold.
+        """
         mine, theirs = self.by_fold(dataset, classifier), self.by_fold(dataset, other)
         both = [(mine[at], theirs[at]) for at in mine if at in theirs]
         d = np.array([value_of(a, measure) - value_of(b, measure) for a, b in both])
@@ -262,7 +396,18 @@ class Results:
     # --- several data sets ----------------------------------------------------------------------------------------
 
     def by_dataset(self, measure: str = "error") -> Table:
-        """A line per data set and a column per classifier."""
+        """A line per data set and a column per classifier.
+
+        Parameters
+        ----------
+        measure : str, default="error"
+            One of ``measures``.
+
+        Returns
+        -------
+        Table
+            Means over the folds; empty where a classifier was not run.
+        """
         self.check_measure(measure)
         rows = [
             [d, *(self.mean(d, c, measure) if self.by_fold(d, c) else None for c in self.classifiers)]
@@ -342,11 +487,35 @@ class Results:
         return across_datasets.pairs(self, measure)
 
     def win_draw_loss(self, measure: str = "error") -> Table:
-        """The matrix that papers print: wins-draws-losses of the row against the column, with the sign test."""
+        """The matrix that papers print: wins-draws-losses of the row against the column, with the sign test.
+
+        Parameters
+        ----------
+        measure : str, default="error"
+            One of ``measures``.
+
+        Returns
+        -------
+        Table
+            A line and a column per classifier; p is two-tailed.
+        """
         return across_datasets.win_draw_loss_matrix(self, measure)
 
     def friedman(self, measure: str = "error", alpha: float = 0.05) -> Table:
-        """Friedman's test over all data sets: do the classifiers differ at all, and by how much must ranks differ?"""
+        """Friedman's test over all data sets: whether the classifiers differ at all, and by how much ranks must differ.
+
+        Parameters
+        ----------
+        measure : str, default="error"
+            One of ``measures``.
+        alpha : float, default=0.05
+            The level of the critical difference of mean ranks.
+
+        Returns
+        -------
+        Table
+            One line, with the statistics, p and the critical difference.
+        """
         return across_datasets.friedman_test(self, measure, alpha)
 
     # --- advice and pictures --------------------------------------------------------------------------------------
@@ -395,6 +564,22 @@ class Results:
         One data set: ``"comparison"``, accuracy with 95 % intervals (corrected as in ``corrected_t``) and log loss. Two
         classifiers over several data sets: ``"scatter"``. More: ``"ranks"``, the critical-difference diagram.
         ``"reliability"`` (one data set, or all together) only if asked for. Needs matplotlib, the extra ``plot``.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; its extension sets the format: .png, .svg or .pdf.
+        kind : {"comparison", "scatter", "ranks", "reliability"} or None, default=None
+            Which picture; None takes the one that suits.
+        measure : str, default="error"
+            One of ``measures``, for "scatter" and "ranks".
+        title : str or None, default=None
+            The line above the picture; None: one that suits.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The picture.
         """
         if kind is None:
             kind = "comparison" if len(self.datasets) == 1 else "scatter" if len(self.classifiers) == 2 else "ranks"
@@ -404,7 +589,18 @@ class Results:
     # --- shared by tables and pictures --------------------------------------------------------------------------------
 
     def missing_folds(self, datasets: Sequence[str]) -> list[str]:
-        """Sentences on the folds and data sets that some classifiers lack."""
+        """Sentences on the folds and data sets that some classifiers lack.
+
+        Parameters
+        ----------
+        datasets : sequence of str
+            The data sets to look at.
+
+        Returns
+        -------
+        list of str
+            One sentence for each data set where folds are missing.
+        """
         notes = []
         for dataset in datasets:
             sizes = {c: len(self.by_fold(dataset, c)) for c in self.classifiers}
@@ -415,7 +611,18 @@ class Results:
         return notes
 
     def check_measure(self, name: str) -> str:
-        """The name, if there is such a measure."""
+        """The name, if there is such a measure.
+
+        Parameters
+        ----------
+        name : str
+            One of ``measures``; others are refused.
+
+        Returns
+        -------
+        str
+            The same name.
+        """
         if name not in self.measures:
             raise OptionError(
                 f"there is no measure {name!r}; there are {', '.join(self.measures)}.{nearest(name, self.measures)}"
@@ -435,7 +642,18 @@ class Results:
         return name
 
     def one_dataset(self, dataset: str | None) -> str:
-        """The data set of that name, or the only one."""
+        """The data set of that name, or the only one.
+
+        Parameters
+        ----------
+        dataset : str or None
+            One of ``datasets``; None is refused where there are several.
+
+        Returns
+        -------
+        str
+            Its name.
+        """
         if dataset is not None:
             return self._dataset(dataset)
         if len(self.datasets) != 1:

@@ -91,7 +91,7 @@ def corrected_margin(values: ArrayLike, ratio: float, level: float = 0.95) -> fl
 class Equivalence:
     """The result of ``equivalence``: the mean difference, its interval, and the p-value of two one-sided tests.
 
-    Attributes
+    Parameters
     ----------
     mean : float
         The mean difference.
@@ -121,7 +121,7 @@ class Equivalence:
 
 
 def equivalence(differences: ArrayLike, margin: float, *, ratio: float = 0.0, alpha: float = 0.05) -> Equivalence:
-    """Two one-sided paired t-tests: is the mean difference closer to 0 than the margin?
+    """Two one-sided paired t-tests of whether the mean difference is closer to 0 than the margin.
 
     That a test finds no difference does not show that there is none. This one takes "they differ by the margin or
     more" as the hypothesis to be rejected: p is the larger one of the tests of mean <= -margin and of mean >= margin,
@@ -333,7 +333,7 @@ def average_ranks(losses: ArrayLike) -> np.ndarray:
 class Friedman:
     """The result of ``friedman``: mean ranks, the statistics, and the p-value.
 
-    Attributes
+    Parameters
     ----------
     mean_ranks : tuple of float
         One for each classifier, as in ``average_ranks``.
@@ -361,7 +361,7 @@ class Friedman:
 
 
 def friedman(losses: ArrayLike) -> Friedman:
-    """Friedman's test in the form of Iman and Davenport: do the classifiers differ at all?
+    """Friedman's test in the form of Iman and Davenport: whether the classifiers differ at all.
 
     Rows are data sets, columns classifiers; at least two of each. There is no correction for ties, as in the papers
     that compare classifiers; scipy's ``friedmanchisquare`` has one, and no F. If all data sets agree, F is infinite,

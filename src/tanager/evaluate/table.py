@@ -79,23 +79,57 @@ class Table:
         return [row[at] for row in self.rows]
 
     def without(self, name: str) -> Table:
-        """The table without one of its columns."""
+        """The table without one of its columns.
+
+        Parameters
+        ----------
+        name : str
+            The column to leave out.
+
+        Returns
+        -------
+        Table
+            With the same formats and note.
+        """
         kept = [at for at, other in enumerate(self.names) if other != name]
         rows = [[row[at] for at in kept] for row in self.rows]
         return Table([self.names[at] for at in kept], rows, self.formats, self.note)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """One dict per row."""
+        """One dict per row.
+
+        Returns
+        -------
+        list of dict
+            Cells by name of column.
+        """
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
     def to_pandas(self) -> pd.DataFrame:
-        """A pandas data frame."""
+        """A pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Numbers as they are, not as they are printed; without the note.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=list(self.names))
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """Comma-separated text with numbers to 12 digits; also written to a file if a path is given."""
+        """Comma-separated text with numbers to 12 digits; also written to a file if a path is given.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            The file to write; None writes none.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.names)
@@ -105,7 +139,13 @@ class Table:
         return out.getvalue()
 
     def to_markdown(self) -> str:
-        """A table for a README."""
+        """A table for a README.
+
+        Returns
+        -------
+        str
+            Numbers as they are printed, and the note below.
+        """
         rule = [" ---: " if right else " --- " for right in self._numeric()]
         lines = [self.names, *self._printed()]
         bars = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
@@ -113,7 +153,13 @@ class Table:
         return "\n".join([*bars, *(["", self.note] if self.note else [])]) + "\n"
 
     def to_latex(self) -> str:
-        """A tabular for a paper; needs the package booktabs."""
+        """A tabular for a paper; needs the package booktabs.
+
+        Returns
+        -------
+        str
+            Numbers as they are printed, and the note as a comment.
+        """
         lines = [" & ".join(map(_latex, line)) + r" \\" for line in (self.names, *self._printed())]
         columns = "".join("r" if right else "l" for right in self._numeric())
         body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]

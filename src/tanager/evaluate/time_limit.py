@@ -97,7 +97,22 @@ class TimeLimit:
     def begin(
         self, plans: Sequence[EvaluationPlan], missing: Iterable[tuple[int, tuple[str, ...]]], n_jobs: int
     ) -> list[Stage]:
-        """Stages for the folds that are missing: plan and names of classifiers for each. Time counts from now on."""
+        """Stages for the folds that are missing: plan and names of classifiers for each. Time counts from now on.
+
+        Parameters
+        ----------
+        plans : sequence of EvaluationPlan
+            The data sets, with their classifiers and folds.
+        missing : iterable of (int, tuple of str)
+            For each fold that is not done: the place of its plan, and the names of its classifiers.
+        n_jobs : int
+            How many processes share the folds.
+
+        Returns
+        -------
+        list of Stage
+            In the order in which they are to be run.
+        """
         self._start, self._n_jobs = self._clock(), n_jobs
         folds = Counter((plan, name) for plan, names in missing for name in names)
         sizes = [TableSize.of(plan) for plan in plans]
@@ -127,13 +142,35 @@ class TimeLimit:
         return packed
 
     def quick(self, name: str) -> bool:
-        """Whether timing a classifier by itself takes little."""
+        """Whether timing a classifier by itself takes little.
+
+        Parameters
+        ----------
+        name : str
+            A classifier.
+
+        Returns
+        -------
+        bool
+            True for all where there is no limit.
+        """
         return name in self._quick
 
     # --- while it runs ------------------------------------------------------------------------------------------
 
     def admits(self, stage: Stage) -> bool:
-        """Whether the next fold of a stage is to be run."""
+        """Whether the next fold of a stage is to be run.
+
+        Parameters
+        ----------
+        stage : Stage
+            One that ``begin`` gave.
+
+        Returns
+        -------
+        bool
+            False from the moment when it would not be done in time.
+        """
         limit = self.seconds * (_PATIENCE if stage.begun else 1.0)
         if stage is not self._stages[0] and not stage.left_out and self.elapsed() + self._expected(stage) > limit:
             stage.left_out = True
@@ -141,12 +178,28 @@ class TimeLimit:
         return not stage.left_out
 
     def finished(self, stage: Stage, plan: int, seconds: float) -> None:
-        """A fold of a stage took so many seconds."""
+        """A fold of a stage took so many seconds.
+
+        Parameters
+        ----------
+        stage : Stage
+            One that ``begin`` gave.
+        plan : int
+            The place of the plan.
+        seconds : float
+            How long the fold took.
+        """
         stage.waiting[plan] -= 1
         stage.done = stage.done[0] + stage.forecasts[plan], stage.done[1] + seconds
 
     def elapsed(self) -> float:
-        """Seconds since it began."""
+        """Seconds since it began.
+
+        Returns
+        -------
+        float
+            By the clock of the limit.
+        """
         return self._clock() - self._start
 
     def _pace(self) -> float:
@@ -161,11 +214,23 @@ class TimeLimit:
         return pace * stage.forecast / self._n_jobs
 
     def work_left(self) -> float:
-        """The seconds that one process would take for the rest."""
+        """The seconds that one process would take for the rest.
+
+        Returns
+        -------
+        float
+            Stages that were left out do not count.
+        """
         return sum(self._expected(stage) for stage in self._stages if not stage.left_out) * self._n_jobs
 
     def seconds_left(self) -> float:
-        """A forecast of the time until all is done that will be done."""
+        """A forecast of the time until all is done that will be done.
+
+        Returns
+        -------
+        float
+            In seconds; stages that would not be done in time do not count.
+        """
         now, end = self.elapsed(), 0.0
         for stage in self._stages:
             time = 0.0 if stage.left_out else self._expected(stage)
@@ -182,7 +247,13 @@ class TimeLimit:
         return {name: pace * self._by_name[name] for stage in self._stages if stage.left_out for name in stage.names}
 
     def notes(self) -> list[str]:
-        """What was left out, and how to have it."""
+        """What was left out, and how to have it.
+
+        Returns
+        -------
+        list of str
+            One sentence, or none where nothing was left out.
+        """
         if not self.left_out:
             return []
         each = ", ".join(

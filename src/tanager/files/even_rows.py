@@ -40,12 +40,24 @@ class EvenRows:
         self._parts: list[pa.Table] = []
 
     def expect(self, n_rows: float) -> None:
-        """So many rows may come: no need to keep them all first. Half as many will do, should it be a bad guess."""
+        """So many rows may come: no need to keep them all first. Half as many will do, should it be a bad guess.
+
+        Parameters
+        ----------
+        n_rows : float
+            A guess of how many rows will come in all.
+        """
         while self.most and n_rows / 2 > self.most * self.step:
             self.step *= 2
 
     def add(self, table: pa.Table) -> None:
-        """Keep some of these rows."""
+        """Keep some of these rows.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            The next rows, with the same columns each time.
+        """
         if self.most == 0:
             return
         self._parts.append(every(table, self.step, -self.seen % self.step))
@@ -55,5 +67,11 @@ class EvenRows:
             self.step *= 2
 
     def table(self) -> pa.Table:
-        """The rows kept."""
+        """The rows kept.
+
+        Returns
+        -------
+        pyarrow.Table
+            In the order in which they came.
+        """
         return pa.concat_tables(self._parts)

@@ -50,6 +50,11 @@ def open_table(
     categorical, numeric : sequence of str
         Columns to read as text, or as numbers, instead of detecting which.
 
+    Returns
+    -------
+    Source
+        Of which only the beginning was read.
+
     Examples
     --------
     >>> import tempfile

@@ -17,7 +17,7 @@ from tanager.files.source import Source
 class LabelledTable(NamedTuple):
     """A table of features with its labels, as ``read_labelled`` gives it.
 
-    Attributes
+    Parameters
     ----------
     X : pyarrow.Table
         The columns to learn from.

@@ -45,7 +45,7 @@ Progress = Callable[[int, float | None], object]
 class LeftOut:
     """How well rows are answered that were not learned: each left out in turn, or a fold at a time.
 
-    Attributes
+    Parameters
     ----------
     accuracy : float
         The share of rows that are answered correctly.
@@ -79,7 +79,7 @@ class LeftOut:
 class Learned:
     """What became of a file; made by ``learn``.
 
-    Attributes
+    Parameters
     ----------
     model : classifier
         The one that was given, fitted.

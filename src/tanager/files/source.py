@@ -23,6 +23,15 @@ NUMBER = pa.float64()
 class Source:
     """A table that is read in chunks; returned by ``open_table``.
 
+    Parameters
+    ----------
+    name : str
+        The path as it was written, or ``<stdin>``.
+    size : int or None
+        Size of the file in bytes; None where it is not known.
+    columns : sequence of str
+        Their names, in the order of the file; all different.
+
     Attributes
     ----------
     name : str
@@ -83,12 +92,38 @@ class Source:
                 return
 
     def chunks(self, columns: Iterable[str] | None = None, rows: int | None = ROWS) -> Iterator[pa.Table]:
-        """Tables of ``rows`` rows, the last one shorter, in file order; None takes the blocks as they are parsed."""
+        """Tables of ``rows`` rows, the last one shorter, in file order; None takes the blocks as they are parsed.
+
+        Parameters
+        ----------
+        columns : iterable of str or None, default=None
+            The columns to read; None reads all.
+        rows : int or None, default=262,144
+            Rows of a table.
+
+        Returns
+        -------
+        iterator of pyarrow.Table
+            Read from the file as they are asked for.
+        """
         tables = self._tables(self._wanted(columns))
         return tables if rows is None else rechunk(tables, rows)
 
     def read(self, columns: Iterable[str] | None = None, *, max_cells: int | None = None) -> pa.Table:
-        """All rows as one table; one of more than ``max_cells`` is refused as soon as that is known."""
+        """All rows as one table; one of more than ``max_cells`` is refused as soon as that is known.
+
+        Parameters
+        ----------
+        columns : iterable of str or None, default=None
+            The columns to read; None reads all.
+        max_cells : int or None, default=None
+            Rows times columns; None reads any number.
+
+        Returns
+        -------
+        pyarrow.Table
+            With at least one row.
+        """
         tables, n_cells = [], 0
         for table in self._tables(self._wanted(columns)):
             n_cells += table.num_rows * table.num_columns
@@ -102,14 +137,40 @@ class Source:
         return pa.concat_tables(tables)
 
     def sample(self, n_rows: int, columns: Iterable[str] | None = None) -> pa.Table:
-        """About ``n_rows`` rows, spread evenly over the file where it allows random access, else its first rows."""
+        """About ``n_rows`` rows, spread evenly over the file where it allows random access, else its first rows.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows are wanted.
+        columns : iterable of str or None, default=None
+            The columns to read; None reads all.
+
+        Returns
+        -------
+        pyarrow.Table
+            With at least one row.
+        """
         parts = list(self._sample(self._wanted(columns), n_rows))
         if not parts:
             raise self._no_rows()
         return pa.concat_tables(parts)
 
     def force(self, *, categorical: Iterable[str] = (), numeric: Iterable[str] = ()) -> Source:
-        """Read these columns as text, or as numbers, instead of detecting which."""
+        """Read these columns as text, or as numbers, instead of detecting which.
+
+        Parameters
+        ----------
+        categorical : iterable of str, default=()
+            Columns to read as text.
+        numeric : iterable of str, default=()
+            Columns to read as numbers.
+
+        Returns
+        -------
+        Source
+            Itself.
+        """
         for option, names, kind in (("categorical", categorical, TEXT), ("numeric", numeric, NUMBER)):
             for name in names:
                 if name not in self.columns:
@@ -119,7 +180,18 @@ class Source:
         return self
 
     def match(self, model: Any) -> Source:
-        """Read the columns and the target as the model learned them: text as text, numbers as numbers."""
+        """Read the columns and the target as the model learned them: text as text, numbers as numbers.
+
+        Parameters
+        ----------
+        model : classifier
+            A fitted one.
+
+        Returns
+        -------
+        Source
+            Itself.
+        """
         kinds = {column.table_name: _learned_kind(column) for column in model.encoder_.schema.columns}
         if getattr(model, "target_name_", None) is not None:
             kinds[model.target_name_] = _kind_of_values(model.classes_.tolist())
@@ -127,7 +199,18 @@ class Source:
         return self
 
     def columns_of(self, model: Any) -> list[str]:
-        """The columns of a fitted model that the file has; the others are missing values. None of them is an error."""
+        """The columns of a fitted model that the file has; the others are missing values. None of them is an error.
+
+        Parameters
+        ----------
+        model : classifier
+            A fitted one.
+
+        Returns
+        -------
+        list of str
+            Names of columns.
+        """
         return there(self.columns, model.encoder_.schema, "the model", self.name)
 
     def _wanted(self, columns: Iterable[str] | None) -> list[str]:

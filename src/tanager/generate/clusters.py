@@ -150,8 +150,18 @@ def moving_gaussians(
     ----------
     speed : float, default=1e-4
         The distance that a centre moves from one row to the next: with the default, 1 in 10,000 rows.
-    n_columns, n_classes, n_clusters, spread, means, prior, random_state
-        As in ``gaussians``; centres that are given are where clusters start.
+    n_columns, n_classes : int
+        How many numbers a row has, and how many classes there are.
+    n_clusters : int, default=1
+        Per class, with equal shares.
+    spread : float or nested sequence, default=1.0
+        The standard deviation, as in ``gaussians``.
+    means : nested sequence, default=None
+        Where clusters start, as in ``gaussians``. None draws centres between 0 and 10.
+    prior : sequence of float, default=None
+        The prior probabilities of the classes. None makes them equal.
+    random_state : int, default=0
+        Seed of the model and its rows; None draws a new one.
 
     Returns
     -------

@@ -138,6 +138,11 @@ def drift(a: Stream, b: Stream, at: int, width: float = 1) -> Stream:
         About how many rows the change takes: row t comes from b with probability 1 / (1 + exp(-4 (t - at) / width)).
         1 is a sudden change.
 
+    Returns
+    -------
+    Stream
+        Rows without end.
+
     Examples
     --------
     >>> from tanager import generate
@@ -154,6 +159,18 @@ def drift(a: Stream, b: Stream, at: int, width: float = 1) -> Stream:
 
 def recurring(*streams: Stream, every: int) -> Stream:
     """Streams that alternate, each for ``every`` rows, starting over after the last (recurring concepts).
+
+    Parameters
+    ----------
+    *streams : Stream
+        Two or more, with the same columns, classes and effects.
+    every : int
+        Rows after which the next one takes over.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
 
     Examples
     --------
@@ -173,6 +190,20 @@ def incremental(a: Stream, b: Stream, start: int, stop: int) -> Stream:
     """A network whose tables change linearly into those of another, from row ``start`` to row ``stop``.
 
     Both must have the same arcs: naive Bayes models always do, others if b is ``redrawn(a)``.
+
+    Parameters
+    ----------
+    a, b : Stream
+        Of one network each, with the same columns, classes and effects.
+    start : int
+        The row at which the change begins.
+    stop : int
+        The row at which it ends, after ``start``.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
 
     Examples
     --------

@@ -73,8 +73,18 @@ def tan(
 
     Parameters
     ----------
-    n_columns, n_values, n_classes, dirichlet, prior, random_state
-        As in ``naive_bayes``.
+    n_columns : int, default=19
+        How many columns there are.
+    n_values : int or sequence of int, default=2
+        Of all columns, or of each.
+    n_classes : int, default=2
+        How many classes there are.
+    dirichlet : float, default=1.0
+        How tables are drawn, as in ``naive_bayes``.
+    prior : sequence of float, default=None
+        The prior probabilities of the classes. None draws them, as in ``naive_bayes``.
+    random_state : int, default=0
+        Seed of the model and its rows; None draws a new one.
 
     Returns
     -------
@@ -115,8 +125,18 @@ def ban(
         Arcs in all, those of the class included.
     max_parents : int, default=4
         The largest number of parents of a column besides the class.
-    n_columns, n_values, n_classes, dirichlet, prior, random_state
-        As in ``naive_bayes``.
+    n_columns : int, default=19
+        How many columns there are.
+    n_values : int or sequence of int, default=2
+        Of all columns, or of each.
+    n_classes : int, default=2
+        How many classes there are.
+    dirichlet : float, default=1.0
+        How tables are drawn, as in ``naive_bayes``.
+    prior : sequence of float, default=None
+        The prior probabilities of the classes. None draws them, as in ``naive_bayes``.
+    random_state : int, default=0
+        Seed of the model and its rows; None draws a new one.
 
     Returns
     -------
@@ -184,6 +204,21 @@ def from_network(network: Network, target: str = CLASS, random_state: int | None
 
 def redrawn(stream: Stream, random_state: int | None = 1, dirichlet: float = 1.0) -> Stream:
     """A stream of the same network with new random tables, and the same effects: a model to drift to.
+
+    Parameters
+    ----------
+    stream : Stream
+        Of a single network.
+    random_state : int, default=1
+        Seed of the tables and the rows; None draws a new one.
+    dirichlet : float, default=1.0
+        How tables are drawn, as in ``naive_bayes``. The prior probabilities of the classes stay, where the class has no
+        parents.
+
+    Returns
+    -------
+    Stream
+        Rows without end.
 
     Examples
     --------

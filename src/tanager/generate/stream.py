@@ -37,6 +37,15 @@ class Stream:
     Rows are drawn in blocks of 65,536. Block b has the seed ``(seed, b)``, so a row depends on its number only, not on
     the size of chunks or the number of rows taken; and different blocks can be made by different processes.
 
+    Parameters
+    ----------
+    source : Concept
+        The model that rows are drawn from.
+    seed : int
+        Of the rows.
+    effects : Effects, default=Effects()
+        Irrelevant columns, noise and missing cells; by default none.
+
     Examples
     --------
     >>> from tanager import generate
@@ -93,7 +102,18 @@ class Stream:
     # --- effects ----------------------------------------------------------------------------------------------------
 
     def irrelevant(self, n_columns: int) -> Stream:
-        """With this many more columns that are independent of the class: uniform over two values, or over a range."""
+        """With this many more columns that are independent of the class: uniform over two values, or over a range.
+
+        Parameters
+        ----------
+        n_columns : int
+            How many columns are added.
+
+        Returns
+        -------
+        Stream
+            A new one.
+        """
         n = check_whole("n_columns", n_columns, 0)
         return replace(self, effects=replace(self.effects, irrelevant=self.effects.irrelevant + n))
 
@@ -102,11 +122,34 @@ class Stream:
 
         By a value of the column, all equally probable and its own included; with ``flip`` by a different one. A number
         is replaced by a uniform number of the column's range.
+
+        Parameters
+        ----------
+        rate : float
+            The probability that a cell is replaced.
+        flip : bool, default=False
+            Whether the new value always differs from the old one.
+
+        Returns
+        -------
+        Stream
+            A new one.
         """
         return replace(self, effects=replace(self.effects, noise=check_share("noise", rate), flip=bool(flip)))
 
     def class_noise(self, rate: float) -> Stream:
-        """With wrong labels: with this probability a row has one of the other classes, all equally probable."""
+        """With wrong labels: with this probability a row has one of the other classes, all equally probable.
+
+        Parameters
+        ----------
+        rate : float
+            The probability of a wrong label.
+
+        Returns
+        -------
+        Stream
+            A new one.
+        """
         return replace(self, source=replace(self.source, class_noise=check_share("class_noise", rate)))
 
     def missing(self, rate: float, how: str = "mcar") -> Stream:
@@ -116,22 +159,51 @@ class Stream:
         ----------
         rate : float
             The probability that a cell is missing.
-        how : {"mcar", "mar"}
+        how : {"mcar", "mar"}, default="mcar"
             *mcar*: all cells alike. *mar*: depending on the label: never in the first class, twice the rate in the
             last, evenly spaced between.
+
+        Returns
+        -------
+        Stream
+            A new one.
         """
         check_option("how", how, ("mcar", "mar"))
         rate = check_share("missing", rate, 1.0 if how == "mcar" else 0.5)
         return replace(self, effects=replace(self.effects, missing=rate, how=how))
 
     def imbalanced(self, shares: Any) -> Stream:
-        """With these shares of the classes; the distribution within each class stays the same."""
+        """With these shares of the classes; the distribution within each class stays the same.
+
+        Parameters
+        ----------
+        shares : sequence of float
+            One for each of ``classes``; they add up to 1.
+
+        Returns
+        -------
+        Stream
+            A new one.
+        """
         return replace(self, source=replace(self.source, shares=check_shares("shares", shares, len(self.classes))))
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
     def block(self, b: int) -> tuple[np.ndarray, np.ndarray]:
-        """The rows from b * 65536 up to the next multiple, and their classes; blocks can be made in any order."""
+        """The rows from b * 65536 up to the next multiple, and their classes; blocks can be made in any order.
+
+        Parameters
+        ----------
+        b : int
+            The number of the block, from 0 on.
+
+        Returns
+        -------
+        X : array of shape (65536, n_columns)
+            Codes or numbers, as in ``chunks``.
+        y : array of shape (65536,)
+            Indices into ``classes``.
+        """
         rng = np.random.default_rng(np.random.SeedSequence((self.seed, check_whole("b", b, 0))))
         X, y = self.source.draw(np.arange(b * BLOCK, (b + 1) * BLOCK), rng)
         return self.effects.apply(X, y, self.columns, len(self.classes), rng), y
@@ -140,6 +212,20 @@ class Stream:
         """This many rows from row number ``start`` on, as pairs (X, y) of at most ``size`` rows.
 
         X holds codes (uint8, 255 is missing) or numbers (float64, NaN is missing); y indices into ``classes``.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows in all.
+        size : int, default=65,536
+            Rows of a chunk; the last may have fewer.
+        start : int, default=0
+            The number of the first row.
+
+        Returns
+        -------
+        iterator of (X, y)
+            Arrays of shapes (n, n_columns) and (n,).
         """
         n_rows, size = check_whole("n_rows", n_rows, 0), check_whole("size", size, 1)
         start = check_whole("start", start, 0)
@@ -171,7 +257,22 @@ class Stream:
         return np.empty((n_rows, len(self.columns)), dtype=kind, order="F"), np.empty(n_rows, dtype=np.uint8)
 
     def take(self, n_rows: int, start: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """This many rows from row number ``start`` on, and their classes; use rows far from the start for testing."""
+        """This many rows from row number ``start`` on, and their classes; use rows far from the start for testing.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows.
+        start : int, default=0
+            The number of the first row.
+
+        Returns
+        -------
+        X : array of shape (n_rows, n_columns)
+            Codes or numbers, as in ``chunks``.
+        y : array of shape (n_rows,)
+            Indices into ``classes``.
+        """
         n_rows, start = check_whole("n_rows", n_rows, 0), check_whole("start", start, 0)
         X, y = self._empty(n_rows)
         at = 0
@@ -190,7 +291,20 @@ class Stream:
                 yield dict(zip(names, row, strict=True)), classes[c]
 
     def tables(self, n_rows: int, start: int = 0) -> Iterator[Any]:
-        """This many rows as Arrow tables of up to 65,536 rows, with values, not codes; the class is the last column."""
+        """This many rows as Arrow tables of up to 65,536 rows, with values, not codes; the class is the last column.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows in all.
+        start : int, default=0
+            The number of the first row.
+
+        Returns
+        -------
+        iterator of pyarrow.Table
+            One table at least, which has no rows where ``n_rows`` is 0.
+        """
         rows = self.chunks(n_rows, start=start)
         return (self._table(X, y) for X, y in rows) if n_rows else iter([self._table(*self._empty(0))])
 
@@ -303,6 +417,16 @@ class Stream:
 
         The mean over rows of the highest probability in ``posterior``; for more than 131,072 rows, over 16 evenly
         spaced parts.
+
+        Parameters
+        ----------
+        n_rows : int, default=131,072
+            How many rows from the first on.
+
+        Returns
+        -------
+        float or None
+            From 0 to 1.
         """
         n_rows = check_whole("n_rows", n_rows, 1)
         parts = [(0, n_rows)]

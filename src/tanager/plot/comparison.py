@@ -28,8 +28,10 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
         With ``name``, ``accuracy`` and ``log_loss``. ``baseline=True`` draws the bar in grey; ``margin`` and
         ``log_loss_margin`` are half the widths of confidence intervals, drawn as whiskers. Other keys are ignored, so
         the rows of a table can be passed as they are.
-    path, title
-        As in ``plot_network``.
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    title : str or None, default=None
+        The line above the picture; None: no line.
 
     Returns
     -------

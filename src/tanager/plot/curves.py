@@ -46,20 +46,23 @@ def plot_curves(
         After how many rows the values were measured, or the positions on the axis that ``along`` names.
     curves : mapping from names to arrays
         One value for each of ``rows``.
-    path, title
-        As in ``plot_network``.
-    measure : str
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    measure : str, default="accuracy"
         Label of the vertical axis.
-    along : str
+    along : str, default="rows"
         Label of the horizontal axis, if it is not rows; the first values are then always in the picture.
-    drifts : sequence of int
+    drifts : sequence of int, default=()
         Rows at which the stream changes: dashed lines.
-    events : mapping from names to sequences of (row, what)
+    events : mapping from names to sequences of (row, what), or None, default=None
         What models detected: ticks below the curves, pale for warnings.
+    title : str or None, default=None
+        The line above the picture; None: no line.
 
     Returns
     -------
     matplotlib.figure.Figure
+        One panel.
 
     Examples
     --------

@@ -29,15 +29,19 @@ def plot_ranks(
 
     Parameters
     ----------
-    ranks : mapping from names to mean ranks
+    ranks : mapping from names to floats
+        The mean rank of each classifier; 1 is best.
     critical_difference : float
         As given by ``tanager.evaluate.nemenyi``.
-    path, title
-        As in ``plot_network``.
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    title : str or None, default=None
+        The line above the picture; None: no line.
 
     Returns
     -------
     matplotlib.figure.Figure
+        One panel.
 
     Examples
     --------

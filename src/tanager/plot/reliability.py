@@ -30,12 +30,15 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
     ----------
     curves : mapping from names to arrays of shape (3, n_bins)
         Rows, sum of confidences and number of correct predictions per bin, as made by ``tanager.evaluate.reliability``.
-    path, title
-        As in ``plot_network``.
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
+    title : str or None, default=None
+        The line above the picture; None: no line.
 
     Returns
     -------
     matplotlib.figure.Figure
+        Two panels.
 
     Examples
     --------

@@ -34,16 +34,19 @@ def plot_scatter(
     ----------
     x, y : mappings from data sets to losses
         Data sets that are in one of them only are left out.
+    path : path or None, default=None
+        File to write; its extension sets the format: .png, .svg or .pdf.
     names : two str
         Of the classifiers.
     measure : str, default="error"
         The name of the loss; lower is better.
-    path, title
-        As in ``plot_network``.
+    title : str or None, default=None
+        The line above the picture; None: no line.
 
     Returns
     -------
     matplotlib.figure.Figure
+        One panel.
 
     Examples
     --------
