@@ -70,7 +70,7 @@ def test_impossible_classes_have_no_numbers(services, tmp_path):
 
 def test_models_that_do_not_explain_say_so(services, tmp_path):
     path = write_model(tmp_path / "rules.tanager", EvolvingNaiveBayes())
-    assert "does not explain" in Asker(services(path))("POST", "/explain", {"row": ROW}).error.message
+    assert "gives no log-odds that add up" in Asker(services(path))("POST", "/explain", {"row": ROW}).error.message
 
 
 def test_many_rows_of_an_average_are_explained(services, tmp_path):

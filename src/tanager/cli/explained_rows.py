@@ -8,7 +8,6 @@ from typing import Any
 from tanager.cli.output import open_output
 from tanager.cli.rows_to_explain import Places, rows_of_file
 from tanager.cli.screen import Screen, counted, table
-from tanager.errors import OptionError
 
 ON_SCREEN = 20  # rows; more are written to a file
 PICTURES = (".png", ".svg", ".pdf")
@@ -34,8 +33,6 @@ def explain_many(
 
     form = None if output is None or is_picture(output) else table_format(output)
     numbers, X = rows_of_file(model, data, places, reading)
-    if not hasattr(model, "explain_rows"):
-        raise OptionError(f"{type(model).__name__} does not explain its answers.")
     told = model.explain_rows(X, *pair)
     turns = None if change is None else _turns(model, X, change)
     if output is not None and form is None:

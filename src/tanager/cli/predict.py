@@ -127,7 +127,7 @@ class _Predictions:
         if self.proba:
             columns += [arrow_column(proba[:, c]) for c in range(proba.shape[1])]
         if self.explain:
-            columns.append(arrow_column(_explained(model, X).reasons(N_REASONS)))
+            columns.append(arrow_column(model.explain_rows(X).reasons(N_REASONS)))
         return pa.table(columns, [*self.keep, *self.names])
 
     def unseen(self) -> list[str]:
@@ -222,12 +222,6 @@ def _rounded(table: Any) -> Any:
         if name.startswith("probability"):
             table = table.set_column(place, name, pc.round(table.column(name), DIGITS))
     return table
-
-
-def _explained(model: Any, X: Any) -> Any:
-    if not hasattr(model, "explain_rows"):
-        model.explain(X)  # says why not
-    return model.explain_rows(X)
 
 
 def _print(screen: Screen, report: dict[str, Any], output: str) -> None:

@@ -20,7 +20,7 @@ from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.dates import DatesOption
 from tanager.encoding.policy import tell_columns
 from tanager.encoding.tables import Table
-from tanager.encoding.typing import Columns, Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
+from tanager.encoding.typing import Columns, Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import (
     check_weights,
     one_dimensional,
@@ -34,12 +34,15 @@ from tanager.learning import answer_then_learn, first_rows, model_state, reading
 from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.display import model_html
+from tanager.learning.explaining import asked
+from tanager.learning.explanations import Explanations
 from tanager.learning.labelled_answers import labelled_answers
 from tanager.learning.reading import check_row
 from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp
 from tanager.listed import names_in
 from tanager.scoring.decision import check_costs, decide
+from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
 
 if TYPE_CHECKING:
@@ -101,6 +104,10 @@ class Classifier(TakesTurns, Estimator):
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         """Probabilities of the classes for each row, or logs of the joint."""
+        raise NotImplementedError
+
+    def _explained(self, X: Any, answer: Any, against: Any, *, one_alone: bool) -> Any:
+        """What ``explain_rows`` gives for a table, and with `one_alone` for one row an ``Explanation``."""
         raise NotImplementedError
 
     @property
@@ -635,6 +642,71 @@ class Classifier(TakesTurns, Estimator):
 
     def _decided(self, proba: np.ndarray) -> np.ndarray:
         return decide(proba, self.class_count_, check_costs(self.cost_matrix, self.classes_))
+
+    # --- reasons -------------------------------------------------------------------------------------------------
+
+    def explain(
+        self,
+        X: Row | TableLike,
+        answer: Label | None = None,
+        against: Label | None = None,
+        *,
+        contrast: tuple[Label, Label] | None = None,
+    ) -> Explanation | Explanations:
+        """Why rows get their answers: log-odds of every column, adding up to those of the answer.
+
+        By default the predicted class is set against the most probable other; where ``against`` is the predicted class
+        itself, the next one is explained.
+
+        Parameters
+        ----------
+        X : row or table
+            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+        contrast : pair of labels, default=None
+            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
+
+        Returns
+        -------
+        Explanation or Explanations
+            The parts of the answer of one row, which can be printed; those of several rows, worked out together.
+
+        Examples
+        --------
+        >>> from tanager import NaiveBayes
+        >>> X = [["sun", "weak"], ["sun", "strong"], ["rain", "weak"], ["rain", "strong"]] * 5
+        >>> model = NaiveBayes().fit(X, ["play", "play", "play", "stay"] * 5)
+        >>> print(model.explain(["rain", "strong"]))
+        'stay' rather than 'play': probability 0.6886, log-odds +0.7938
+          prior         -0.9808
+          x0 = rain     +0.8873
+          x1 = strong   +0.8873
+        """
+        X, answer, against = asked(X, answer, against, contrast)
+        return self._explained(X, answer, against, one_alone=True)
+
+    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
+        """``explain`` for a table; also a table of one row gives ``Explanations``.
+
+        Parameters
+        ----------
+        X : table
+            The rows to explain.
+        answer : object, default=None
+            The class to explain. None: the predicted one.
+        against : object, default=None
+            The class that it is set against. None: the most probable other one.
+
+        Returns
+        -------
+        Explanations
+            What every column adds in every row.
+        """
+        found: Explanations = self._explained(X, answer, against, one_alone=False)
+        return found
 
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 

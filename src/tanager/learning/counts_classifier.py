@@ -36,7 +36,6 @@ from tanager.encoding.typing import (
     LabelsLike,
     Order,
     PerClass,
-    Row,
     TableLike,
     Time,
     TimesLike,
@@ -54,7 +53,7 @@ from tanager.learning.answering import Answering, Current, row_plan
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.contest import Contest, rows_by_class
-from tanager.learning.explaining import explain, explain_rows_of
+from tanager.learning.explaining import explain
 from tanager.learning.explanations import Explanations
 from tanager.learning.from_counts import from_counts
 from tanager.learning.gaussian_option import check_named, with_densities
@@ -842,66 +841,8 @@ class CountsClassifier(Classifier):
         weights, seconds = check_weights(sample_weight, len(codes)), check_times(times, len(codes))
         return Block(codes, labels, weights, seconds, counting.numbers_of(self, X))
 
-    def explain(
-        self,
-        X: Row | TableLike,
-        answer: Label | None = None,
-        against: Label | None = None,
-        *,
-        contrast: tuple[Label, Label] | None = None,
-    ) -> Explanation | Explanations:
-        """Why rows get their answers: log-odds of every column, adding up to those of the answer.
-
-        By default the predicted class is set against the most probable other; where ``against`` is the predicted class
-        itself, the next one is explained.
-
-        Parameters
-        ----------
-        X : row or table
-            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
-        answer : object, default=None
-            The class to explain. None: the predicted one.
-        against : object, default=None
-            The class that it is set against. None: the most probable other one.
-        contrast : pair of labels, default=None
-            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
-
-        Returns
-        -------
-        Explanation or Explanations
-            The parts of the answer of one row, which can be printed; those of several rows, worked out together.
-
-        Examples
-        --------
-        >>> from tanager import NaiveBayes
-        >>> X = [["sun", "weak"], ["sun", "strong"], ["rain", "weak"], ["rain", "strong"]] * 5
-        >>> model = NaiveBayes().fit(X, ["play", "play", "play", "stay"] * 5)
-        >>> print(model.explain(["rain", "strong"]))
-        'stay' rather than 'play': probability 0.6886, log-odds +0.7938
-          prior         -0.9808
-          x0 = rain     +0.8873
-          x1 = strong   +0.8873
-        """
-        return explain(self, X, answer, against, contrast)
-
-    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
-        """``explain`` for a table; also a table of one row gives ``Explanations``.
-
-        Parameters
-        ----------
-        X : table
-            The rows to explain.
-        answer : object, default=None
-            The class to explain. None: the predicted one.
-        against : object, default=None
-            The class that it is set against. None: the most probable other one.
-
-        Returns
-        -------
-        Explanations
-            What every column adds in every row.
-        """
-        return explain_rows_of(self, X, answer, against)
+    def _explained(self, X: Any, answer: Any, against: Any, *, one_alone: bool) -> Explanation | Explanations:
+        return explain(self, X, answer, against, one_alone=one_alone)
 
     def reasons_of(self, query: Query) -> dict[str, Any]:
         """Further fields of the ``Explanation`` of one row.

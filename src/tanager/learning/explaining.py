@@ -27,29 +27,14 @@ STALE = "the model has learned since these rows were explained, so the parts of 
 
 
 def explain(
-    model: CountsClassifier, X: Any, answer: Any = None, against: Any = None, contrast: Any = None
+    model: CountsClassifier, X: Any, answer: Any, against: Any, *, one_alone: bool
 ) -> Explanation | Explanations:
-    """The log-odds of answers, shared out over columns and their parents; see ``CountsClassifier.explain``."""
-    X, answer, against = asked(X, answer, against, contrast)
+    """The log-odds of answers, shared out over columns and their parents; see ``Classifier.explain``."""
     query = _query(model, X)
     proba = model._scores_of(query, log_joint=False)  # encoded once: cells never seen are counted once
-    if len(query) == 1:
+    if one_alone and len(query) == 1:
         return _explain_one(model, query, proba, *classes_of(model, proba, answer, against))
     return _explain_many(model, query, proba, answer, against)
-
-
-def explain_rows_of(model: CountsClassifier, X: Any, answer: Any, against: Any) -> Explanations:
-    """The same for a table, also where it has one row only."""
-    query = _query(model, X)
-    return _explain_many(model, query, model._scores_of(query, log_joint=False), answer, against)
-
-
-def explain_any(
-    model: Classifier, X: Any, answer: Any, against: Any, contrast: Any, one: Callable[..., Explanation]
-) -> Explanation | Explanations:
-    """For models that explain rows one by one: an explanation for one row, explanations for several."""
-    X, answer, against = asked(X, answer, against, contrast)
-    return one(X, answer, against) if n_rows(X) == 1 else explain_each(model, X, answer, against, one)
 
 
 def asked(X: Any, answer: Any, against: Any, contrast: Any) -> tuple[Any, Any, Any]:
@@ -298,8 +283,14 @@ class _Told:
         return np.full((len(rows), len(self.columns)), np.nan)
 
 
-def explain_each(model: Any, X: Any, answer: Any, against: Any, one: Callable[..., Explanation]) -> Explanations:
-    """Row by row, and class by class."""
+def explain_each(
+    model: Any, X: Any, answer: Any, against: Any, one: Callable[..., Explanation], *, one_alone: bool
+) -> Explanation | Explanations:
+    """For models that explain rows one by one: row by row, and class by class."""
+    model.check_fitted()
+    check_classes(model)
+    if one_alone and n_rows(X) == 1:
+        return one(X, answer, against)
     check_pair(model, answer, against)
     labels = model.classes_.tolist() if answer is None else [answer]
     rows = [take_rows(X, r, r + 1) for r in range(n_rows(X))]

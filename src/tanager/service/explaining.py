@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from tanager.encoding.values import plain
 from tanager.errors import DataError
 from tanager.learning.changes import Change, nearest_changes
 from tanager.learning.classifier import Classifier
-from tanager.service.errors import ServiceError
 from tanager.service.messages import (
     ChangeInfo,
     ColumnEffect,
@@ -34,8 +34,6 @@ def explain_rows(served: ServedModel, rows: RequestRows, request: ExplainRequest
         unseen_values, unseen = model.encoder_.unseen_values, getattr(model, "unseen", "ignore")
         unseen_values.quiet = True
         unseen_values.take_recent()  # of rows that were learned or answered
-        if not hasattr(model, "explain_rows"):
-            raise ServiceError("bad_option", f"{type(model).__name__} does not explain its answers.")
         X = rows.dicts()
         try:
             found = [_row(own) for own in model.explain_rows(X, request.answer, request.against).to_dicts()]
@@ -49,7 +47,7 @@ def explain_rows(served: ServedModel, rows: RequestRows, request: ExplainRequest
         return ExplainResponse(served.name, served.store.sequence, found, told)
 
 
-def _row(entry: dict[str, Any]) -> ExplainedRow:
+def _row(entry: Mapping[str, Any]) -> ExplainedRow:
     columns = [ColumnEffect(own["column"], plain(own["value"]), _number(own["log_odds"])) for own in entry["columns"]]
     return ExplainedRow(
         answer=entry["answer"],

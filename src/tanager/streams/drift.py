@@ -20,7 +20,7 @@ from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.encoding.chunks import n_rows
-from tanager.encoding.typing import Label, Row, TableLike, Time
+from tanager.encoding.typing import Label, Time
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.answer_then_learn import Answers
@@ -340,56 +340,8 @@ class DriftAware(Classifier):
             return np.repeat(self.classes_[:1], len(proba))
         return self._front.model.decide(proba)
 
-    def explain(
-        self,
-        X: Row | TableLike,
-        answer: Label | None = None,
-        against: Label | None = None,
-        *,
-        contrast: tuple[Label, Label] | None = None,
-    ) -> Explanation | Explanations:
-        """Why rows get their answers now: what the model that answers says (``model_.explain``).
-
-        Parameters
-        ----------
-        X : row or table
-            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
-        answer : object, default=None
-            The class to explain. None: the predicted one.
-        against : object, default=None
-            The class that it is set against. None: the most probable other one.
-        contrast : pair of labels, default=None
-            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
-
-        Returns
-        -------
-        Explanation or Explanations
-            The parts of the answer of one row, which can be printed; those of several rows.
-        """
-        found: Explanation | Explanations = self._explaining().explain(X, answer, against, contrast=contrast)
-        return found
-
-    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
-        """``explain`` for a table of any number of rows, one among them.
-
-        Parameters
-        ----------
-        X : table
-            The rows to explain.
-        answer : object, default=None
-            The class to explain. None: the predicted one.
-        against : object, default=None
-            The class that it is set against. None: the most probable other one.
-
-        Returns
-        -------
-        Explanations
-            What every column adds in every row.
-        """
-        model = self._explaining()
-        if not hasattr(model, "explain_rows"):  # it refuses, and says why
-            model.explain(X, answer, against)
-        found: Explanations = model.explain_rows(X, answer, against)
+    def _explained(self, X: Any, answer: Any, against: Any, *, one_alone: bool) -> Explanation | Explanations:
+        found: Explanation | Explanations = self._explaining()._explained(X, answer, against, one_alone=one_alone)
         return found
 
     def _explaining(self) -> Any:

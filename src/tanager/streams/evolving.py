@@ -22,7 +22,6 @@ from tanager.encoding.typing import (
     Columns,
     Label,
     LabelsLike,
-    Row,
     TableLike,
     Time,
     TimesLike,
@@ -149,7 +148,7 @@ class EvolvingNaiveBayes(Classifier):
     IF x0 is about 0.0 (±3.0) THEN b   weight 0.143 (50% of the rows)
     """
 
-    unlisted = names_in("explain leave_one_out merge unlearn")
+    unlisted = names_in("explain explain_rows leave_one_out merge unlearn")
 
     alpha: float = 0.0
     step: str = "shrinking"
@@ -642,16 +641,12 @@ class EvolvingNaiveBayes(Classifier):
         """Refused: two streams have no common order."""
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
-    def explain(
-        self,
-        X: Row | TableLike,
-        answer: Label | None = None,
-        against: Label | None = None,
-        *,
-        contrast: tuple[Label, Label] | None = None,
-    ) -> NoReturn:
-        """Refused: several pseudo-classes make up a class, and their parts do not add up. Look at ``rules``."""
-        raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
+    def _explained(self, X: Any, answer: Any, against: Any, *, one_alone: bool) -> NoReturn:
+        """Refused: several pseudo-classes make up a class, and their parts do not add up."""
+        raise DataError(
+            f"{type(self).__name__} gives no log-odds that add up; its rules say why: model.rules(), or "
+            "`tanager rules` at the command line."
+        )
 
     def _refusal(self, what: str, way_out: str) -> DataError:
         return DataError(f"{type(self).__name__} cannot {what}: what it has learned depends on the order. {way_out}")

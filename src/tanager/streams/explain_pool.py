@@ -13,11 +13,7 @@ def explain_pool(
     members: Sequence[tuple[float, Classifier, Any]], answer: Any, against: Any, probability: float, rule: str
 ) -> Explanation:
     """One row, explained by members with their weights and the row as each of them sees it."""
-    told = [
-        (weight, model.explain_rows(row, answer, against)[0])  # type: ignore[attr-defined]
-        for weight, model, row in members
-        if weight != 0.0
-    ]
+    told = [(weight, model.explain_rows(row, answer, against)[0]) for weight, model, row in members if weight != 0.0]
     return Explanation(
         answer=answer,
         against=against,

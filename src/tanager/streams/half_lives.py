@@ -20,14 +20,14 @@ from tanager import saved
 from tanager.display import Html
 from tanager.encoding import Encoder
 from tanager.encoding.chunks import n_rows
-from tanager.encoding.typing import Label, LabelsLike, Row, TableLike, Time, TimesLike, WeightsLike
+from tanager.encoding.typing import Label, LabelsLike, TableLike, Time, TimesLike, WeightsLike
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name
 from tanager.errors import DataError, SchemaMismatch, check_option
 from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.explaining import check_classes, classes_of, explain_any, explain_each
+from tanager.learning.explaining import classes_of, explain_each
 from tanager.learning.explanations import Explanations
 from tanager.learning.reading import as_labels, check_row
 from tanager.listed import names_in
@@ -121,6 +121,9 @@ class HalfLives(Classifier):
     half-lives, and members that are AODE or naive Bayes have their counts side by side: five half-lives take two to
     three times as long as one. AODE takes O(n²) steps for a row of n columns, which ``max_columns`` limits. With one
     half-life the answers are those of its member.
+
+    The reasons for an answer are those of every member times its weight, and with "fixed-share" those of the member of
+    the largest weight; ``rule`` of an explanation lists the weights.
 
     Examples
     --------
@@ -477,59 +480,11 @@ class HalfLives(Classifier):
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
         return self.model_.decide(proba) if self.has_learned else np.repeat(self.classes_[:1], len(proba))
 
-    def explain(
-        self,
-        X: Row | TableLike,
-        answer: Label | None = None,
-        against: Label | None = None,
-        *,
-        contrast: tuple[Label, Label] | None = None,
-    ) -> Explanation | Explanations:
-        """Why rows get their answers: log-odds of every column, those of each member times its weight.
+    def _explained(self, X: Any, answer: Any, against: Any, *, one_alone: bool) -> Explanation | Explanations:
+        return explain_each(self, X, answer, against, self._explain_one, one_alone=one_alone)
 
-        With "fixed-share" the member of the largest weight speaks. ``rule`` lists the weights.
-
-        Parameters
-        ----------
-        X : row or table
-            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
-        answer : object, default=None
-            The class to explain. None: the predicted one.
-        against : object, default=None
-            The class that it is set against. None: the most probable other one.
-        contrast : pair of labels, default=None
-            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
-
-        Returns
-        -------
-        Explanation or Explanations
-            The parts of the answer of one row, which can be printed; those of several rows, worked out one by one.
-        """
-        return explain_any(self, X, answer, against, contrast, self._explain_one)
-
-    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
-        """``explain`` for a table of any number of rows, one among them.
-
-        Parameters
-        ----------
-        X : table
-            The rows to explain.
-        answer : object, default=None
-            The class to explain. None: the predicted one.
-        against : object, default=None
-            The class that it is set against. None: the most probable other one.
-
-        Returns
-        -------
-        Explanations
-            What every column adds in every row.
-        """
-        return explain_each(self, X, answer, against, self._explain_one)
-
-    def _explain_one(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
-        self.check_fitted()
+    def _explain_one(self, row: Any, answer: Any, against: Any) -> Explanation:
         proba = self.predict_proba(row)
-        check_classes(self)
         chosen, rival = (self.classes_.tolist()[c] for c in classes_of(self, proba, answer, against))
         weights = self._pool.weights
         if len(weights) == 1 or self.mix == "fixed-share":

@@ -21,7 +21,6 @@ from tanager.encoding.typing import (
     Columns,
     Label,
     LabelsLike,
-    Row,
     TableLike,
     Time,
     TimesLike,
@@ -34,7 +33,7 @@ from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.explaining import explain_any, explain_each
+from tanager.learning.explaining import explain_each
 from tanager.learning.explanations import Explanations
 from tanager.learning.first_rows import (
     keep_at_doubling,
@@ -109,6 +108,9 @@ class HoeffdingTree(Classifier):
     A new leaf knows how many rows of each class had its value, and nothing of their other columns: these it learns from
     the rows that come. A row without a value in the column of a split, or with one that is newer than the split, goes
     where most rows went when the leaf was split.
+
+    The reasons for an answer are the path to a leaf, and the log-odds that its classifier finds in every column; where
+    the leaf answers with the shares of its classes, these are all there is to say.
 
     Domingos and Hulten, "Mining high-speed data streams" (2000); adaptive leaves: Gama, Rocha and Medas (2003).
 
@@ -426,57 +428,10 @@ class HoeffdingTree(Classifier):
 
         return node(self._followed().root)
 
-    def explain(
-        self,
-        X: Row | TableLike,
-        answer: Label | None = None,
-        against: Label | None = None,
-        *,
-        contrast: tuple[Label, Label] | None = None,
-    ) -> Explanation | Explanations:
-        """Why rows get their answers: the path to a leaf, and the log-odds that its classifier finds in every column.
+    def _explained(self, X: Any, answer: Any, against: Any, *, one_alone: bool) -> Explanation | Explanations:
+        return explain_each(self, X, answer, against, self._explain_one, one_alone=one_alone)
 
-        Where the leaf answers with the shares of its classes, these are all there is to say.
-
-        Parameters
-        ----------
-        X : row or table
-            One row (a dict, a Series, a list of cells, or a table of one row), or a table of several rows.
-        answer : object, default=None
-            The class to explain. None: the predicted one.
-        against : object, default=None
-            The class that it is set against. None: the most probable other one.
-        contrast : pair of labels, default=None
-            Both at once: ``contrast=("a", "b")`` explains the log-odds of a against b.
-
-        Returns
-        -------
-        Explanation or Explanations
-            The parts of the answer of one row, which can be printed; those of several rows, worked out one by one.
-        """
-        return explain_any(self, X, answer, against, contrast, self._explain_one)
-
-    def explain_rows(self, X: TableLike, answer: Label | None = None, against: Label | None = None) -> Explanations:
-        """``explain`` for a table of any number of rows, one among them.
-
-        Parameters
-        ----------
-        X : table
-            The rows to explain.
-        answer : object, default=None
-            The class to explain. None: the predicted one.
-        against : object, default=None
-            The class that it is set against. None: the most probable other one.
-
-        Returns
-        -------
-        Explanations
-            What every column adds in every row.
-        """
-        return explain_each(self, X, answer, against, self._explain_one)
-
-    def _explain_one(self, X: Any, answer: Any = None, against: Any = None) -> Explanation:
-        self.check_fitted()
+    def _explain_one(self, X: Any, answer: Any, against: Any) -> Explanation:
         tree = self._followed()
         codes = self._codes(X)
         node, path = tree.root, list[str]()
