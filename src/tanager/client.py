@@ -190,6 +190,44 @@ class _Calls(Generic[A, L, E, D]):
         told: E = self._send(_Call("POST", self._path("explain"), _explanations, body))
         return told
 
+    def importance(
+        self,
+        rows: Any,
+        labels: Any,
+        *,
+        columns: Iterable[str] | None = None,
+        weights: Any = None,
+        learned: bool = True,
+    ) -> D:
+        """How much each column matters to the model, by rows (as in ``predict``, but several) with their labels.
+
+        A dict with the ``log_loss`` of the rows, and under "columns" a dict for each column: by how much the log loss
+        rises where it is not known (``increase``), and an interval (``low``, ``high``); see ``tanager.importance``.
+
+        Parameters
+        ----------
+        learned : bool, default=True
+            Whether the model has learned these rows. Each is then answered as if it had not.
+        """
+        body = _table([rows] if isinstance(rows, Mapping) else rows, columns)
+        body |= {"labels": [plain(label) for label in labels], "weights": _numbers(weights), "learned": learned}
+        found: D = self._send(_Call("POST", self._path("importance"), body=body))
+        return found
+
+    def nomogram(self, row: Mapping[str, Any] | None = None, *, answer: Any = None, against: Any = None) -> D:
+        """What each value of each column adds to the log-odds of an answer: a dict with ``prior`` and ``axes``.
+
+        Parameters
+        ----------
+        row : mapping, optional
+            The row whose values are marked (``at`` of an axis); by default all is missing.
+        answer, against : label, optional
+            The two classes; by default the prediction and the most probable other.
+        """
+        body = {"row": None if row is None else _row(row), "answer": _label(answer), "against": _label(against)}
+        found: D = self._send(_Call("POST", self._path("nomogram"), body=body))
+        return found
+
     def learn(
         self,
         rows: Any,

@@ -5,11 +5,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from serving import LABELS, ROWS, live, write_model
 from sklearn.datasets import load_iris
 
-from tanager import AnytimeAODE
+from tanager import TAN, AnytimeAODE, importance, nomogram
 from tanager.cli.sending import Address, Request, get_json, send
 from tanager.client import AsyncClient, Client, ServiceError
 
@@ -45,6 +46,22 @@ def test_rows_are_learned_now_or_when_their_labels_are_known(anytime):
         learned = client.label(["a", "c"], ["bird", "fish"])
         assert (learned.learned, learned.unknown_ids) == (1, ["c"])
         assert client.model()["rows"] == len(ROWS) + 2
+
+
+def test_columns_that_matter_and_what_their_values_add(services, tmp_path):
+    model = TAN().fit(ROWS, LABELS)
+    with (
+        live(services(write_model(tmp_path / "pets.tanager", TAN()))) as port,
+        Client(f"http://127.0.0.1:{port}") as client,
+    ):
+        for rows in (ROWS, pd.DataFrame(ROWS)):
+            told = client.importance(rows, LABELS)
+            assert [own["column"] for own in told["columns"]] == [*importance(model, ROWS, LABELS).columns]
+        new = client.importance(ROWS[0], ["fish"], learned=False)
+        assert new["log_loss"] == pytest.approx(-np.log(model.predict_proba(ROWS[:1])[0, 1]))
+        whole, one = client.nomogram(), client.nomogram(ROWS[0], answer="bird", against="fish")
+        assert [axis["at"] for axis in whole["axes"]] == [None] * 3
+        assert one["log_odds"] == pytest.approx(nomogram(model, ROWS[0], "bird", "fish").total)
 
 
 def test_what_is_refused_says_where(anytime):

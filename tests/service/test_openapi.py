@@ -1,8 +1,9 @@
 """The description at /openapi.json is true: what it says can be sent, and what comes back is what it says."""
 
 import pytest
-from serving import ROWS, Asker
+from serving import ROWS, Asker, write_model
 
+from tanager import TAN
 from tanager.service import messages
 from tanager.service.errors import CODES
 from tanager.service.openapi import describe
@@ -19,6 +20,11 @@ EXAMPLES = {
         {"rows": ROWS[:2], "answer": "fish", "against": "bird"},
         {"columns": ["size"], "rows": [[1], [None]]},
     ],
+    "ImportanceRequest": [
+        {"rows": ROWS[:3], "labels": ["fish", "fish", "bird"]},
+        {"columns": ["size"], "rows": [[1], [None]], "labels": ["fish", "bird"], "weights": [1, 2], "learned": False},
+    ],
+    "NomogramRequest": [{}, {"row": ROWS[0], "answer": "fish", "against": "bird"}],
     "LearnRequest": [
         {"row": ROWS[0], "label": "fish"},
         {"rows": ROWS[:2], "labels": ["fish", "bird"], "weights": [1, 2]},
@@ -61,6 +67,12 @@ def fits(value, schema):
         allowed = not others if more is False else all(fits(item, {} if more is True else more) for item in others)
         return named and allowed and all(fits(item, known[name]) for name, item in value.items() if name in known)
     return True
+
+
+@pytest.fixture
+def ask(services, tmp_path):
+    """A service of a single network, which can be asked everything."""
+    return Asker(services(write_model(tmp_path / "pets.tanager", TAN())))
 
 
 @pytest.fixture

@@ -124,8 +124,8 @@ def nomogram(
     parents = _checked_parents(model)
     if len(model.classes_) < 2:
         raise DataError(f"there is nothing to compare: the only class is {model.classes_.tolist()[0]!r}.")
-    own = model.encode([dict(row or {})]).codes[0]
-    pair = classes_of(model, model.predict_proba([dict(row or {})]), answer, against)
+    query = model.encode([dict(row or {})])  # once: values never seen are counted once
+    own, pair = query.codes[0], classes_of(model, model._scores_of(query, log_joint=False), answer, against)
     made = _made(model, own, parents, pair)
     if not row:  # a row with values shows whether columns count one by one
         _made(model, np.zeros_like(own), parents, pair)

@@ -28,13 +28,13 @@ from tanager.service.connections import ConnectionTable
 from tanager.service.controller import Controller
 from tanager.service.docs_page import docs_page
 from tanager.service.errors import ServiceError, from_decoder, from_library, quoted, suggestion
-from tanager.service.explaining import MOST_EXPLAINED, explain_rows
+from tanager.service.explaining import MOST_EXPLAINED, column_importance, explain_rows, nomogram_of
 from tanager.service.metrics import CONTENT_TYPE, Metrics
 from tanager.service.models import ServedModel
 from tanager.service.openapi import describe
 from tanager.service.queueing import Job, RequestQueue
 from tanager.service.routes import ROUTES, SINGLE_MODEL_ROUTES, RouteSpec
-from tanager.service.rows import check_length, request_ids, request_rows
+from tanager.service.rows import check_length, request_ids, request_rows, request_table
 
 logger = logging.getLogger("tanager.service")
 access_logger = logging.getLogger("tanager.access")
@@ -102,6 +102,8 @@ class Service:
             "predict": self.predict,
             "learn": self.learn,
             "explain": self.explain,
+            "importance": self.importance,
+            "nomogram": self.nomogram,
             "models": self.models,
             "model": self.model,
             "reload": self.reload,
@@ -173,8 +175,24 @@ class Service:
         rows = request_rows(request, min(self.limits.rows, MOST_EXPLAINED))
         if rows is None:
             raise ServiceError("wrong_shape", 'there are no rows to explain: send "row" or "rows".')
+        return await self._look_into(served, explain_rows, rows, request)
+
+    async def importance(self, call: Call) -> bytes:
+        """Measure how much each column matters."""
+        served, request = self._find(call.name), call.body
+        rows = request_table(request.rows, request.columns, self.limits.rows)
+        for name in ("labels", "weights"):
+            check_length(name, getattr(request, name), len(rows))
+        return await self._look_into(served, column_importance, rows, request)
+
+    async def nomogram(self, call: Call) -> bytes:
+        """Say what each value of each column adds."""
+        return await self._look_into(self._find(call.name), nomogram_of, call.body)
+
+    async def _look_into(self, served: ServedModel, look: Callable[..., msgspec.Struct], *asked: Any) -> bytes:
+        """What a look at a model says, which may take a while: in a thread of its own."""
         await served.settle()
-        response = await asyncio.to_thread(explain_rows, served, rows, request)
+        response = await asyncio.to_thread(look, served, *asked)
         self.queue.last_activity = time.perf_counter()
         return _encode(response)
 

@@ -152,6 +152,87 @@ class ExplainResponse(Struct):
     warnings: list[str] = []
 
 
+class ImportanceRequest(Struct, forbid_unknown_fields=True):
+    """Rows with their labels: how much does each column matter to the model?
+
+    ``learned``: the model has learned these rows, and each is answered as if it had not. Send false for other rows.
+    """
+
+    rows: Rows
+    labels: list[Label]
+    columns: list[str] | None = None
+    weights: list[Weight] | None = None
+    learned: bool = True
+
+
+class ColumnImportance(Struct):
+    """By how much the log loss rises where a column is not known, its standard error, and an interval."""
+
+    column: str
+    increase: float
+    error: float
+    low: float
+    high: float
+
+
+class ImportanceResponse(Struct):
+    """The columns, the one that matters most first; ``log_loss`` is that of the rows as they are.
+
+    Intervals have the level ``confidence``; ``rows`` is the sum of the weights. ``warnings`` says which columns were
+    ignored or missing, and which values were never seen in training.
+    """
+
+    model: str
+    sequence: int
+    log_loss: float
+    rows: float
+    confidence: float
+    columns: list[ColumnImportance]
+    warnings: list[str] = []
+
+
+class NomogramRequest(Struct, forbid_unknown_fields=True):
+    """What does each value of each column add to the log-odds of ``answer`` against another class?
+
+    ``row`` is the row whose values are marked; those of columns on which others depend hold for these. Where it is
+    absent, all is missing. ``answer`` is the predicted class where it is absent, ``against`` the most probable other.
+    """
+
+    row: Row | None = None
+    answer: Label | None = None
+    against: Label | None = None
+
+
+class NomogramAxis(Struct):
+    """One column: what each of its ``values`` (or bins) adds, and the place of the row's own value among them.
+
+    ``given`` are the values of the columns that it depends on, "?" where they are missing. Null: infinite.
+    """
+
+    column: str
+    values: list[Cell]
+    points: list[float | None]
+    given: Row
+    at: int | None
+
+
+class NomogramResponse(Struct):
+    """``prior`` and one point from every axis add up to log-odds; for the row itself to ``log_odds``.
+
+    The axis that can matter most comes first. ``warnings`` says which columns were ignored, and which values were never
+    seen in training.
+    """
+
+    model: str
+    sequence: int
+    answer: Label
+    against: Label
+    prior: float | None
+    log_odds: float | None
+    axes: list[NomogramAxis]
+    warnings: list[str] = []
+
+
 class LearnResponse(Struct):
     """How many rows were learned and are safe on disk; rows of ``unknown_ids`` are not remembered (any more).
 

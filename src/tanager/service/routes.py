@@ -31,6 +31,16 @@ def _explain(path: str) -> RouteSpec:
     return RouteSpec("POST", path, "explain", summary, messages.ExplainRequest, messages.ExplainResponse)
 
 
+def _importance(path: str) -> RouteSpec:
+    summary = "Measure how much each column matters, by rows with labels."
+    return RouteSpec("POST", path, "importance", summary, messages.ImportanceRequest, messages.ImportanceResponse)
+
+
+def _nomogram(path: str) -> RouteSpec:
+    summary = "Say what each value of each column adds to the log-odds of an answer."
+    return RouteSpec("POST", path, "nomogram", summary, messages.NomogramRequest, messages.NomogramResponse)
+
+
 def _learn(path: str) -> RouteSpec:
     summary = "Learn rows with labels, or labels of rows predicted before."
     return RouteSpec("POST", path, "learn", summary, messages.LearnRequest, messages.LearnResponse)
@@ -40,6 +50,8 @@ ROUTES = (
     _predict("/models/{name}/predict"),
     _learn("/models/{name}/learn"),
     _explain("/models/{name}/explain"),
+    _importance("/models/{name}/importance"),
+    _nomogram("/models/{name}/nomogram"),
     RouteSpec("GET", "/models", "models", "List the models.", response=messages.ModelList),
     RouteSpec("GET", "/models/{name}", "model", "Describe one model.", response=messages.ModelInfo),
     RouteSpec("POST", "/models/{name}/reload", "reload", "Load a new model file.", response=messages.ReloadResponse),
@@ -49,4 +61,10 @@ ROUTES = (
     RouteSpec("GET", "/docs", "docs", "The same, as a page to read."),
 )
 # Where only one model is served, requests need not name it.
-SINGLE_MODEL_ROUTES = (_predict("/predict"), _learn("/learn"), _explain("/explain"))
+SINGLE_MODEL_ROUTES = (
+    _predict("/predict"),
+    _learn("/learn"),
+    _explain("/explain"),
+    _importance("/importance"),
+    _nomogram("/nomogram"),
+)

@@ -134,11 +134,15 @@ def request_rows(request: PredictRequest | LearnRequest | ExplainRequest, max_ro
         if request.rows is not None or request.columns is not None:
             raise ServiceError("wrong_shape", 'give "row" for one row, or "rows" for several, not both.', "row")
         return RequestRows([request.row], single=True)
-    rows, columns = request.rows, request.columns
-    if rows is None:
-        if columns is not None:
+    if request.rows is None:
+        if request.columns is not None:
             raise ServiceError("wrong_shape", '"columns" names the cells of "rows", and there are no rows.', "columns")
         return None
+    return request_table(request.rows, request.columns, max_rows)
+
+
+def request_table(rows: list[Row | list[Cell]], columns: list[str] | None, max_rows: int) -> RequestRows:
+    """Several rows: objects, or lists with the names of their columns."""
     if not rows:
         raise ServiceError("wrong_shape", '"rows" is empty. Send at least one row.', "rows")
     refuse_many("rows", rows, max_rows)
