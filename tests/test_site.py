@@ -48,6 +48,15 @@ def test_the_answer_is_three_clicks_away(question, way):
         here = there
 
 
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", START, ROOT / "docs" / "tutorials" / "README.md"], ids=lambda page: page.name
+)
+def test_what_the_first_examples_need_is_installed_by_the_line_above_them(page):
+    """Frames come from pandas, which the package itself does without."""
+    (line, *_) = re.findall(r"pip install [^`\n]*", page.read_text())
+    assert "pandas" in line, f"{page.name} installs what its first lines of code cannot run with: {line}"
+
+
 def test_every_page_is_linked_from_somewhere():
     pages = {path.resolve() for path in ROOT.glob("docs/**/*.md")}
     linked = {target for page in [*pages, *ROOT.glob("*.md")] for target in links(page)}
