@@ -32,11 +32,12 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_there_are_twelve_questions():
-    assert len(QUESTIONS) == 12
+def test_there_are_two_dozen_questions_with_a_short_answer_each():
+    assert len(QUESTIONS) == 24
+    assert all(len(row) == 3 and row[1] for row in QUESTIONS)
 
 
-@pytest.mark.parametrize(("question", "way"), QUESTIONS, ids=lambda text: text[:30])
+@pytest.mark.parametrize(("question", "way"), [(row[0], row[-1]) for row in QUESTIONS], ids=lambda text: text[:30])
 def test_the_answer_is_three_clicks_away(question, way):
     here, clicks = START, LINK.findall(way)
     assert 1 <= len(clicks) <= 3
@@ -45,6 +46,15 @@ def test_the_answer_is_three_clicks_away(question, way):
         assert there in links(here), f"{here.name} does not link to {target}"
         assert not anchor or anchor in anchors(there), f"{target} has no heading {anchor}"
         here = there
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", START, ROOT / "docs" / "tutorials" / "README.md"], ids=lambda page: page.name
+)
+def test_what_the_first_examples_need_is_installed_by_the_line_above_them(page):
+    """Frames come from pandas, which the package itself does without."""
+    (line, *_) = re.findall(r"pip install [^`\n]*", page.read_text())
+    assert "pandas" in line, f"{page.name} installs what its first lines of code cannot run with: {line}"
 
 
 def test_every_page_is_linked_from_somewhere():
