@@ -48,6 +48,28 @@ def test_merged_counts_that_faded_apart_are_the_sum_of_the_true_counts(shape, se
     assert both.decay(0.3) == here.decay(0.3).merge(there.decay(0.3))
 
 
+@pytest.mark.parametrize("shape", [*SHAPES, {"families": ((0, 2, 1),), "sparse": ((0, 2, 1),)}], ids=str)
+def test_merged_counts_that_faded_apart_may_know_different_classes(shape):
+    codes, labels, weights = rows(2)
+    here = faded(shape, [0.5] * 30, rows(1))
+    there = JointCounts(here.schema, range(1, K + 1), **shape).decay(0.25).update(codes, labels, weights)
+    both = here.copy().merge(there)
+    for columns in [("x1",), ("x0", "x1", "x2")] if here.holds(families=[(0, 2, 1)]) else [("x1",)]:
+        expected = np.concatenate([here.joint(*columns), np.zeros_like(here.joint(*columns)[:1])])
+        expected[1:] += there.joint(*columns)
+        np.testing.assert_allclose(both.joint(*columns), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sparse", [(), ((0, 2, 1),)], ids=["all cells", "sparse"])
+def test_rows_that_are_taken_from_faded_counts_leave_no_rounding(sparse):
+    codes, labels, _ = rows(3, 2000)
+    weights = np.random.default_rng(3).uniform(0.1, 1, 2000)
+    counts = empty({"families": ((0, 2, 1),), "sparse": sparse}).decay(1e-12).update(codes, labels, weights)
+    counts.subtract(codes[::-1], labels[::-1], weights[::-1])
+    assert counts.n_rows == 0
+    assert not counts.joint("x0", "x1", "x2").any()
+
+
 @given(shape=shapes, seed=st.integers(0, 99), steps=st.lists(st.tuples(factors, factors, factors), max_size=5))
 def test_classes_fade_each_by_its_own_factor(shape, seed, steps):
     codes, labels, weights = rows(seed)
