@@ -1,5 +1,6 @@
 """Ctrl-C ends long work at once, and what was done until then is kept."""
 
+import contextlib
 import itertools
 import signal
 import threading
@@ -36,46 +37,49 @@ class Heard(Exception):
     """Raised by a signal's handler, as KeyboardInterrupt is by that of Ctrl-C."""
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def signal_soon():
-    """A signal once long work has begun: its handler raises."""
+    """A signal once long work has begun: its handler raises.
+
+    By the clock of the processor: on a busy machine the signal would else come before the work begins.
+    """
 
     def handler(number, frame):
         raise Heard
 
-    before = signal.signal(signal.SIGALRM, handler)
-    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.05)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+    before = signal.signal(signal.SIGPROF, handler)
+    signal.setitimer(signal.ITIMER_PROF, 0.05)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_kernel_that_answers_for_a_minute_hears_a_signal(signal_soon, n_jobs):
+def test_a_kernel_that_answers_for_a_minute_hears_a_signal(n_jobs):
     codes, labels = table(2000, 30)
     model = A2DE(n_jobs=n_jobs).fit(codes, labels)
     before = model.predict_proba(codes[:10])
     many = np.repeat(codes, 500, axis=0)
-    signal_soon()
-    with pytest.raises(Heard):
+    with pytest.raises(Heard), signal_soon():
         model.predict_proba(many)
     np.testing.assert_array_equal(model.predict_proba(codes[:10]), before)
 
 
-def test_counting_that_is_interrupted_has_counted_nothing(signal_soon):
+def test_counting_that_is_interrupted_has_counted_nothing():
     codes, labels = table(2000, 16, 4)
     counts = A2DE().fit(codes, labels).counts_
     before = counts.copy()
     many, of_many = np.repeat(codes, 2000, axis=0), np.repeat(labels, 2000).astype(np.uint16)
-    signal_soon()
-    with pytest.raises(Heard):
+    with pytest.raises(Heard), signal_soon():
         counts.update(many, of_many)
     assert counts == before
 
 
-def test_a_stream_that_is_interrupted_is_heard_between_rows(signal_soon):
+def test_a_stream_that_is_interrupted_is_heard_between_rows():
     codes, labels = table(200_000, 30)
-    signal_soon()
-    with pytest.raises(Heard):
+    with pytest.raises(Heard), signal_soon():
         HalfLives().fit(codes, labels)
 
 
@@ -90,7 +94,7 @@ def test_a_kernel_on_another_thread_ends_undisturbed():
     np.testing.assert_array_equal(answers[0], model.predict_proba(codes))
 
 
-def test_counting_row_by_row_that_is_interrupted_has_counted_nothing(signal_soon):
+def test_counting_row_by_row_that_is_interrupted_has_counted_nothing():
     """Tables with more cells than there are rows are counted row by row, straight into the store."""
     codes, labels = table(40_000, 10, 12)
     known = ANDE(n=3).fit(codes[:2000], labels[:2000]).counts_
@@ -103,8 +107,7 @@ def test_counting_row_by_row_that_is_interrupted_has_counted_nothing(signal_soon
             del blanks[1]
             blanks[1].update(codes, labels.astype(np.uint16))
 
-    signal_soon()
-    with pytest.raises(Heard):
+    with pytest.raises(Heard), signal_soon():
         count_again_and_again()
     assert blanks[-1] in (blanks[0], whole)
 

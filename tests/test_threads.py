@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from tanager.threads import others_only_calculate, side_by_side
+from waiting import PATIENCE
 
 
 def test_results_come_in_the_order_of_the_items():
@@ -18,7 +19,7 @@ def test_after_ctrl_c_no_item_is_begun_and_no_thread_is_waited_for():
         if item == "interrupted":
             raise KeyboardInterrupt
         begun.append(item)
-        let_go.wait(60)
+        let_go.wait(PATIENCE)
         ended.set()
 
     with pytest.raises(KeyboardInterrupt):
@@ -28,6 +29,6 @@ def test_after_ctrl_c_no_item_is_begun_and_no_thread_is_waited_for():
     let_go.set()
     for thread in threading.enumerate():
         if thread.name.startswith("tanager-calculating"):
-            thread.join(60)
+            thread.join(PATIENCE)
     assert still_at_work
     assert "never" not in begun

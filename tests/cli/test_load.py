@@ -17,7 +17,7 @@ pytest.importorskip("msgspec", reason="needs the extra 'serve'")
 
 from tanager.cli.load import arrivals
 from tanager.cli.sending import Address, Request, send
-from waiting import wait_for
+from waiting import PATIENCE, wait_for
 
 INFO = {
     "name": "weather",
@@ -49,7 +49,7 @@ class Weather(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, body))
         self.server.tokens.add(self.headers["Authorization"])
-        assert self.server.answering.wait(60)
+        assert self.server.answering.wait(PATIENCE)
         if self.server.broken or (self.path.endswith("learn") and self.loses_response()):
             self.close_connection = True
             return

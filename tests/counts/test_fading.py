@@ -12,7 +12,6 @@ from tanager.errors import DataError, OptionError
 N_VALUES = (2, 3, 2)
 K = 3
 SHAPES = [{"order": 1}, {"order": 2}, {"order": 3}, {"anchors": (0,)}, {"families": ((0, 2, 1),)}]
-shapes = st.sampled_from(SHAPES)
 factors = st.floats(0.01, 1.0)
 
 
@@ -37,35 +36,60 @@ def faded(shape, steps, part):
     return counts
 
 
-@given(shape=shapes, seed=st.integers(0, 99), steps=st.lists(factors, min_size=1, max_size=30))
-def test_merged_counts_that_faded_apart_are_the_sum_of_the_true_counts(shape, seed, steps):
-    parts = rows(seed), rows(seed + 1)
-    here, there = faded(shape, steps, parts[0]), faded(shape, [0.5, *steps, 0.1], parts[1])
+@given(seed=st.integers(0, 99), steps=st.lists(factors, min_size=1, max_size=30))
+def test_merged_counts_that_faded_apart_are_the_sum_of_the_true_counts(seed, steps):
+    for shape in SHAPES:
+        parts = rows(seed), rows(seed + 1)
+        here, there = faded(shape, steps, parts[0]), faded(shape, [0.5, *steps, 0.1], parts[1])
+        both = here.copy().merge(there)
+        np.testing.assert_allclose(both.joint("x1"), here.joint("x1") + there.joint("x1"), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(both.n_rows, here.n_rows + there.n_rows)
+        assert both == there.copy().merge(here)
+        assert both.decay(0.3) == here.decay(0.3).merge(there.decay(0.3))
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, {"families": ((0, 2, 1),), "sparse": ((0, 2, 1),)}], ids=str)
+def test_merged_counts_that_faded_apart_may_know_different_classes(shape):
+    codes, labels, weights = rows(2)
+    here = faded(shape, [0.5] * 30, rows(1))
+    there = JointCounts(here.schema, range(1, K + 1), **shape).decay(0.25).update(codes, labels, weights)
     both = here.copy().merge(there)
-    np.testing.assert_allclose(both.joint("x1"), here.joint("x1") + there.joint("x1"), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(both.n_rows, here.n_rows + there.n_rows)
-    assert both == there.copy().merge(here)
-    assert both.decay(0.3) == here.decay(0.3).merge(there.decay(0.3))
+    for columns in [("x1",), ("x0", "x1", "x2")] if here.holds(families=[(0, 2, 1)]) else [("x1",)]:
+        expected = np.concatenate([here.joint(*columns), np.zeros_like(here.joint(*columns)[:1])])
+        expected[1:] += there.joint(*columns)
+        np.testing.assert_allclose(both.joint(*columns), expected, rtol=1e-9)
 
 
-@given(shape=shapes, seed=st.integers(0, 99), steps=st.lists(st.tuples(factors, factors, factors), max_size=5))
-def test_classes_fade_each_by_its_own_factor(shape, seed, steps):
-    codes, labels, weights = rows(seed)
-    counts = empty(shape).update(codes, labels, weights)
-    for step in steps:
-        counts.decay_classes(step)
-    left = np.prod(np.array(steps).reshape(-1, K), axis=0)
-    assert counts == empty(shape).update(codes, labels, weights * left[labels])
-    np.testing.assert_allclose(counts.class_counts, empty().update(codes, labels, weights).class_counts * left)
+@pytest.mark.parametrize("sparse", [(), ((0, 2, 1),)], ids=["all cells", "sparse"])
+def test_rows_that_are_taken_from_faded_counts_leave_no_rounding(sparse):
+    codes, labels, _ = rows(3, 2000)
+    weights = np.random.default_rng(3).uniform(0.1, 1, 2000)
+    counts = empty({"families": ((0, 2, 1),), "sparse": sparse}).decay(1e-12).update(codes, labels, weights)
+    counts.subtract(codes[::-1], labels[::-1], weights[::-1])
+    assert counts.n_rows == 0
+    assert not counts.joint("x0", "x1", "x2").any()
 
 
-@given(shape=shapes, seed=st.integers(0, 99), factor=factors)
-def test_one_factor_for_all_classes_is_decay(shape, seed, factor):
-    codes, labels, weights = rows(seed)
-    lazy, eager = (empty(shape).update(codes, labels, weights) for _ in range(2))
-    version = eager.version
-    assert lazy.decay(factor) == eager.decay_classes([factor] * K)
-    assert eager.version > version
+@given(seed=st.integers(0, 99), steps=st.lists(st.tuples(factors, factors, factors), max_size=5))
+def test_classes_fade_each_by_its_own_factor(seed, steps):
+    for shape in SHAPES:
+        codes, labels, weights = rows(seed)
+        counts = empty(shape).update(codes, labels, weights)
+        for step in steps:
+            counts.decay_classes(step)
+        left = np.prod(np.array(steps).reshape(-1, K), axis=0)
+        assert counts == empty(shape).update(codes, labels, weights * left[labels])
+        np.testing.assert_allclose(counts.class_counts, empty().update(codes, labels, weights).class_counts * left)
+
+
+@given(seed=st.integers(0, 99), factor=factors)
+def test_one_factor_for_all_classes_is_decay(seed, factor):
+    for shape in SHAPES:
+        codes, labels, weights = rows(seed)
+        lazy, eager = (empty(shape).update(codes, labels, weights) for _ in range(2))
+        version = eager.version
+        assert lazy.decay(factor) == eager.decay_classes([factor] * K)
+        assert eager.version > version
 
 
 @pytest.mark.parametrize("given_", [[0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 1.5], [0.5, 0.5, np.nan], 0.5])
@@ -77,31 +101,31 @@ def test_factors_that_mean_nothing_are_refused(given_):
 
 
 @given(
-    shape=shapes,
     seed=st.integers(0, 99),
     factor=st.sampled_from([0.9, 0.5, 1e-20]),
     size=st.integers(1, 8),
     single=st.booleans(),
 )
-def test_rows_leave_by_the_weight_they_were_added_with(shape, seed, factor, size, single):
+def test_rows_leave_by_the_weight_they_were_added_with(seed, factor, size, single):
     """A window over fading counts: the rest is as if only the last rows had been seen, and no cell is below zero."""
-    codes, labels, weights = rows(seed)
-    counts, raw, halvings = empty(shape), np.zeros(len(codes)), 0
-    for r in range(len(codes)):
-        counts.decay(factor).learn_row(codes[r], int(labels[r]), weights[r])
-        raw = counts.raw_now(raw, halvings)
-        halvings = counts.halvings
-        raw[r] = weights[r] * counts.scale
-        old = slice(max(0, r - size), max(0, r - size + 1))
-        if single and r >= size:
-            counts.forget_row(codes[old][0], int(labels[old][0]), float(raw[old][0]))
-        elif r >= size:
-            counts.forget_rows(codes[old], labels[old], raw[old])
-    age = np.arange(size)[::-1]
-    rest = empty(shape).update(codes[-size:], labels[-size:], weights[-size:] * factor**age)
-    assert counts == rest
-    np.testing.assert_allclose(counts.n_rows, rest.n_rows, rtol=1e-9)
-    assert all((table >= 0).all() for table in counts.to_header()[1].values())
+    for shape in SHAPES:
+        codes, labels, weights = rows(seed)
+        counts, raw, halvings = empty(shape), np.zeros(len(codes)), 0
+        for r in range(len(codes)):
+            counts.decay(factor).learn_row(codes[r], int(labels[r]), weights[r])
+            raw = counts.raw_now(raw, halvings)
+            halvings = counts.halvings
+            raw[r] = weights[r] * counts.scale
+            old = slice(max(0, r - size), max(0, r - size + 1))
+            if single and r >= size:
+                counts.forget_row(codes[old][0], int(labels[old][0]), float(raw[old][0]))
+            elif r >= size:
+                counts.forget_rows(codes[old], labels[old], raw[old])
+        age = np.arange(size)[::-1]
+        rest = empty(shape).update(codes[-size:], labels[-size:], weights[-size:] * factor**age)
+        assert counts == rest
+        np.testing.assert_allclose(counts.n_rows, rest.n_rows, rtol=1e-9)
+        assert all((table >= 0).all() for table in counts.to_header()[1].values())
 
 
 def test_whole_rows_leave_without_a_trace():

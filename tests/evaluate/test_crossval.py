@@ -1,7 +1,9 @@
 """Cross-validation is honest, the same however it is run, and goes on where it was stopped."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -254,11 +256,11 @@ import os, subprocess, sys, time
 if len(sys.argv) == 1:
     child = subprocess.Popen([sys.executable, "-c", os.environ["WORKER"], str(os.getpid())], stdout=subprocess.PIPE)
     print(child.pid, child.stdout.readline().decode(), flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 from tanager.evaluate.run import _end_with
 _end_with(int(sys.argv[1]))
 print("ready", flush=True)
-time.sleep(60)
+time.sleep(3600)  # far longer than the test waits: it must not end by itself
 """
 
 
@@ -269,7 +271,11 @@ def test_a_worker_ends_with_the_process_that_has_started_it():
         worker = int(parent.stdout.readline().split()[0])
         assert is_alive(worker)
         parent.kill()
-    wait_for(lambda: not is_alive(worker))
+    try:
+        wait_for(lambda: not is_alive(worker))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
 
 
 def is_alive(pid):

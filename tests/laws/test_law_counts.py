@@ -17,7 +17,6 @@ SHAPES = [
     {"order": 2, "anchors": (0,)},
     {"order": 2, "families": ((0, 1, 2),)},
 ]
-shapes = st.sampled_from(SHAPES)
 K = 3
 
 
@@ -43,59 +42,62 @@ three = tables(min_columns=3, max_columns=4, weighted=True)
 
 
 @examples(40)
-@given(table=three, shape=shapes, data=st.data())
-def test_counting_parts_equals_counting_the_whole(table, shape, data):
-    codes, labels = coded(table)
-    whole = empty(table, shape).update(codes, labels, table.w)
-    parts = empty(table, shape)
-    merged = empty(table, shape)
-    for start, stop in cuts(data.draw, len(codes)):
-        some = codes[start:stop], labels[start:stop], table.w[start:stop]
-        parts.update(*some)
-        merged.merge(empty(table, shape).update(*some))
-    single = empty(table, shape)
-    for r in range(len(codes)):
-        single.learn_rows(codes[r : r + 1], labels[r : r + 1], table.w[r : r + 1])
-    assert whole == parts == merged == single
+@given(table=three, data=st.data())
+def test_counting_parts_equals_counting_the_whole(table, data):
+    for shape in SHAPES:
+        codes, labels = coded(table)
+        whole = empty(table, shape).update(codes, labels, table.w)
+        parts = empty(table, shape)
+        merged = empty(table, shape)
+        for start, stop in cuts(data.draw, len(codes)):
+            some = codes[start:stop], labels[start:stop], table.w[start:stop]
+            parts.update(*some)
+            merged.merge(empty(table, shape).update(*some))
+        single = empty(table, shape)
+        for r in range(len(codes)):
+            single.learn_rows(codes[r : r + 1], labels[r : r + 1], table.w[r : r + 1])
+        assert whole == parts == merged == single
 
 
 @examples(40)
-@given(table=three, shape=shapes, seed=st.integers(0, 99))
-def test_parts_with_other_columns_orders_values_and_classes_merge(table, shape, seed):
-    rng = np.random.default_rng(seed)
-    codes, labels = coded(table)
-    whole = empty(table, shape).update(codes, labels)
-    cut = len(codes) // 2
-    here = empty(table, shape).update(codes[:cut], labels[:cut])
-    # There, columns, values and classes have another order.
-    columns = rng.permutation(table.n)
-    values = [rng.permutation(a) for a in table.n_values]
-    classes = rng.permutation(K)
-    place = {int(old): new for new, old in enumerate(columns)}
-    schema = Schema(tuple(Column(f"x{i}", "categorical", tuple("abcdefgh"[v] for v in values[i])) for i in columns))
-    there_shape = dict(shape)
-    for key in ("anchors",):
-        if key in shape:
-            there_shape[key] = tuple(place[i] for i in shape[key])
-    if "families" in shape:
-        there_shape["families"] = tuple(tuple(place[i] for i in family) for family in shape["families"])
-    there = JointCounts(schema, [int(c) for c in classes], **there_shape)
-    moved = np.full_like(codes[cut:], 255)
-    for i in range(table.n):
-        back = np.append(np.argsort(values[i]), [255] * (256 - len(values[i])))
-        moved[:, place[i]] = back[codes[cut:, i]]
-    there.update(moved, np.argsort(classes)[labels[cut:]].astype(np.uint8))
-    assert here.copy().merge(there) == whole
-    assert here == here.copy()
+@given(table=three, seed=st.integers(0, 99))
+def test_parts_with_other_columns_orders_values_and_classes_merge(table, seed):
+    for shape in SHAPES:
+        rng = np.random.default_rng(seed)
+        codes, labels = coded(table)
+        whole = empty(table, shape).update(codes, labels)
+        cut = len(codes) // 2
+        here = empty(table, shape).update(codes[:cut], labels[:cut])
+        # There, columns, values and classes have another order.
+        columns = rng.permutation(table.n)
+        values = [rng.permutation(a) for a in table.n_values]
+        classes = rng.permutation(K)
+        place = {int(old): new for new, old in enumerate(columns)}
+        schema = Schema(tuple(Column(f"x{i}", "categorical", tuple("abcdefgh"[v] for v in values[i])) for i in columns))
+        there_shape = dict(shape)
+        for key in ("anchors",):
+            if key in shape:
+                there_shape[key] = tuple(place[i] for i in shape[key])
+        if "families" in shape:
+            there_shape["families"] = tuple(tuple(place[i] for i in family) for family in shape["families"])
+        there = JointCounts(schema, [int(c) for c in classes], **there_shape)
+        moved = np.full_like(codes[cut:], 255)
+        for i in range(table.n):
+            back = np.append(np.argsort(values[i]), [255] * (256 - len(values[i])))
+            moved[:, place[i]] = back[codes[cut:, i]]
+        there.update(moved, np.argsort(classes)[labels[cut:]].astype(np.uint8))
+        assert here.copy().merge(there) == whole
+        assert here == here.copy()
 
 
 @examples(40)
-@given(table=three, shape=shapes, data=st.data())
-def test_what_is_subtracted_was_never_added(table, shape, data):
-    codes, labels = coded(table)
-    cut = data.draw(st.integers(0, len(codes)))
-    counts = empty(table, shape).update(codes, labels).subtract(codes[cut:], labels[cut:])
-    assert counts == empty(table, shape).update(codes[:cut], labels[:cut])
+@given(table=three, data=st.data())
+def test_what_is_subtracted_was_never_added(table, data):
+    for shape in SHAPES:
+        codes, labels = coded(table)
+        cut = data.draw(st.integers(0, len(codes)))
+        counts = empty(table, shape).update(codes, labels).subtract(codes[cut:], labels[cut:])
+        assert counts == empty(table, shape).update(codes[:cut], labels[:cut])
 
 
 def test_rows_that_were_never_added_are_refused_and_nothing_changes():
@@ -110,51 +112,54 @@ def test_rows_that_were_never_added_are_refused_and_nothing_changes():
 
 
 @examples(30)
-@given(table=three, shape=shapes, factor=st.sampled_from([0.5, 0.9, 0.999, 1e-40]))
-def test_lazy_decay_equals_fading_every_cell(table, shape, factor):
-    codes, labels = coded(table)
-    lazy = empty(table, shape)
-    for r in range(len(codes)):
-        lazy.decay(factor).update(codes[r : r + 1], labels[r : r + 1], table.w[r : r + 1])
-    age = np.arange(len(codes))[::-1]
-    eager = empty(table, shape).update(codes, labels, table.w * factor**age)
-    assert lazy == eager
-    np.testing.assert_allclose(lazy.class_counts, eager.class_counts, rtol=1e-9)
-    np.testing.assert_allclose(lazy.joint("x0"), eager.joint("x0"), rtol=1e-9, atol=1e-12)
-    both = lazy.copy().merge(eager)
-    np.testing.assert_allclose(both.class_counts, 2 * eager.class_counts, rtol=1e-9)
+@given(table=three, factor=st.sampled_from([0.5, 0.9, 0.999, 1e-40]))
+def test_lazy_decay_equals_fading_every_cell(table, factor):
+    for shape in SHAPES:
+        codes, labels = coded(table)
+        lazy = empty(table, shape)
+        for r in range(len(codes)):
+            lazy.decay(factor).update(codes[r : r + 1], labels[r : r + 1], table.w[r : r + 1])
+        age = np.arange(len(codes))[::-1]
+        eager = empty(table, shape).update(codes, labels, table.w * factor**age)
+        assert lazy == eager
+        np.testing.assert_allclose(lazy.class_counts, eager.class_counts, rtol=1e-9)
+        np.testing.assert_allclose(lazy.joint("x0"), eager.joint("x0"), rtol=1e-9, atol=1e-12)
+        both = lazy.copy().merge(eager)
+        np.testing.assert_allclose(both.class_counts, 2 * eager.class_counts, rtol=1e-9)
 
 
 @examples(30)
-@given(table=three, shape=shapes, data=st.data())
-def test_projecting_equals_counting_fewer_columns(table, shape, data):
-    codes, labels = coded(table)
-    columns = data.draw(st.permutations(range(table.n)))[: data.draw(st.integers(1, table.n))]
-    counts = empty(table, shape).update(codes, labels).project(columns)
-    schema = Schema(tuple(schema_of(table).columns[i] for i in columns))
-    kept = {"order": shape["order"]}
-    if "anchors" in shape and 0 in columns:
-        kept["anchors"] = (columns.index(0),)
-    if "families" in shape and {0, 1, 2} <= set(columns):
-        kept["families"] = (tuple(columns.index(i) for i in (0, 1, 2)),)
-    expected = empty(table, kept, schema).update(*coded(table, columns))
-    assert counts == expected
-    lower = empty(table, shape).update(codes, labels).project(columns, order=1)
-    assert lower.joint(0).tolist() == expected.joint(0).tolist()
+@given(table=three, data=st.data())
+def test_projecting_equals_counting_fewer_columns(table, data):
+    for shape in SHAPES:
+        codes, labels = coded(table)
+        columns = data.draw(st.permutations(range(table.n)))[: data.draw(st.integers(1, table.n))]
+        counts = empty(table, shape).update(codes, labels).project(columns)
+        schema = Schema(tuple(schema_of(table).columns[i] for i in columns))
+        kept = {"order": shape["order"]}
+        if "anchors" in shape and 0 in columns:
+            kept["anchors"] = (columns.index(0),)
+        if "families" in shape and {0, 1, 2} <= set(columns):
+            kept["families"] = (tuple(columns.index(i) for i in (0, 1, 2)),)
+        expected = empty(table, kept, schema).update(*coded(table, columns))
+        assert counts == expected
+        lower = empty(table, shape).update(codes, labels).project(columns, order=1)
+        assert lower.joint(0).tolist() == expected.joint(0).tolist()
 
 
 @examples(30)
-@given(table=three, shape=shapes, decayed=st.booleans())
-def test_bytes_bring_the_same_counts_back(table, shape, decayed):
-    codes, labels = coded(table)
-    counts = empty(table, shape).update(codes, labels, table.w)
-    if decayed:
-        counts.decay(0.7)
-    again = JointCounts.from_bytes(counts.to_bytes())
-    assert again == counts
-    assert again.scale == counts.scale
-    again.update(codes, labels, table.w)
-    assert again == counts.update(codes, labels, table.w)
+@given(table=three, decayed=st.booleans())
+def test_bytes_bring_the_same_counts_back(table, decayed):
+    for shape in SHAPES:
+        codes, labels = coded(table)
+        counts = empty(table, shape).update(codes, labels, table.w)
+        if decayed:
+            counts.decay(0.7)
+        again = JointCounts.from_bytes(counts.to_bytes())
+        assert again == counts
+        assert again.scale == counts.scale
+        again.update(codes, labels, table.w)
+        assert again == counts.update(codes, labels, table.w)
 
 
 def test_damaged_bytes_are_refused():
@@ -166,24 +171,26 @@ def test_damaged_bytes_are_refused():
 
 
 @examples(30)
-@given(table=three, shape=shapes)
-def test_growing_moves_every_count_to_its_new_place(table, shape):
-    codes, labels = coded(table)
-    small = empty(table, shape).update(codes, labels, table.w)
-    wide = Schema(tuple(Column(c.name, c.kind, (*c.values, "new", "newer")) for c in schema_of(table).columns))
-    grown = small.copy().grow(wide, range(-1, K + 1))
-    expected = JointCounts(wide, range(-1, K + 1), **shape).update(codes, (labels + 1).astype(np.uint8), table.w)
-    assert grown == expected
+@given(table=three)
+def test_growing_moves_every_count_to_its_new_place(table):
+    for shape in SHAPES:
+        codes, labels = coded(table)
+        small = empty(table, shape).update(codes, labels, table.w)
+        wide = Schema(tuple(Column(c.name, c.kind, (*c.values, "new", "newer")) for c in schema_of(table).columns))
+        grown = small.copy().grow(wide, range(-1, K + 1))
+        expected = JointCounts(wide, range(-1, K + 1), **shape).update(codes, (labels + 1).astype(np.uint8), table.w)
+        assert grown == expected
 
 
 @examples(30)
-@given(table=three, shape=shapes)
-def test_a_column_added_later_was_missing_so_far(table, shape):
-    codes, labels = coded(table)
-    schema = Schema((*schema_of(table).columns, Column("late", "categorical", ("u",))))
-    counts = empty(table, shape).update(codes, labels, table.w).add_columns(schema)
-    more = np.hstack([codes, np.full((len(codes), 1), 255, dtype=np.uint8)])
-    assert counts == empty(table, shape, schema).update(more, labels, table.w)
+@given(table=three)
+def test_a_column_added_later_was_missing_so_far(table):
+    for shape in SHAPES:
+        codes, labels = coded(table)
+        schema = Schema((*schema_of(table).columns, Column("late", "categorical", ("u",))))
+        counts = empty(table, shape).update(codes, labels, table.w).add_columns(schema)
+        more = np.hstack([codes, np.full((len(codes), 1), 255, dtype=np.uint8)])
+        assert counts == empty(table, shape, schema).update(more, labels, table.w)
 
 
 def test_values_beyond_the_cap_here_join_the_others():

@@ -77,6 +77,9 @@ def test_of_equally_probable_explanations_the_first_is_taken():
     assert network.most_probable({"a": "x"}).values == {"d": "y", "c": "x", "b": "y"}
     even = Network(dict.fromkeys("ab", ("x", "y")), [], dict.fromkeys("ab", (0.5, 0.5)))
     assert even.most_probable() == ({"a": "x", "b": "x"}, pytest.approx(np.log(0.25)), pytest.approx(0.25))
+    rounded = Network(dict.fromkeys("abc", ("x", "y")), [("a", "b"), ("a", "c")])
+    rounded = rounded.with_tables({"a": [0.1, 0.9], "b": [[0.9, 0.1], [0.6, 0.4]], "c": [[0.6, 0.4], [0.1, 0.9]]})
+    assert rounded.most_probable({"b": "x", "c": "x"}).values == {"a": "x"}  # 0.1 * 0.9 * 0.6 in two orders
 
 
 def test_what_is_most_probable_together_need_not_be_so_alone():

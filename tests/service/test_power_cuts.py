@@ -2,6 +2,7 @@
 
 import errno
 import os
+from contextlib import closing
 
 import pytest
 from crashes import run_story
@@ -9,7 +10,7 @@ from power import Disk
 
 from profiles import later
 from tanager.service import journal, state_folder
-from tanager.service.journal import JournalError
+from tanager.service.journal import Journal, JournalError
 
 
 @pytest.mark.parametrize("seed", [0, *later(1, 2, 3, 4, 5)])
@@ -79,3 +80,63 @@ def test_a_sync_that_fails_may_leave_nothing_for_the_next_one(tmp_path):
         os.fsync(file)
         os.close(file)
         assert {image["file"] for image in images(disk, tmp_path)} >= {b"", b"lost"}
+
+
+# --- what a log promises --------------------------------------------------------------------------------------------
+
+
+def folders(disk, folder, n=40):
+    """What could be left after the last call, each as a folder."""
+    for seed in range(n):
+        disk.image(len(disk.events), folder / f"image-{seed}", seed)
+        yield folder / f"image-{seed}"
+
+
+def read(folder):
+    with closing(Journal(folder)) as log:
+        return list(log.replay())
+
+
+@pytest.fixture
+def disk(tmp_path):
+    (tmp_path / "root").mkdir()
+    with Disk(tmp_path / "root") as disk:
+        yield disk
+
+
+def test_entries_that_were_given_up_do_not_come_back(disk, tmp_path):
+    """Whoever sent them was told so, and sends them again."""
+    log = Journal(disk.root)
+    log.append(b"kept")
+    log.sync()
+    log.append(b"given up" * 200)
+    disk.fail_syncs = [errno.EIO]
+    with pytest.raises(JournalError, match="Nothing was kept"):
+        log.sync()
+    assert {tuple(read(image)) for image in folders(disk, tmp_path)} == {((1, b"kept"),)}
+    log.close()
+
+
+def test_a_segment_with_entries_cannot_be_lost_without_notice(disk, tmp_path):
+    log = Journal(disk.root, segment_bytes=1)
+    for n in range(3):
+        log.append(bytes([n]))
+        log.sync()
+    for image in folders(disk, tmp_path):
+        max(image.glob("*.log")).unlink()
+        with pytest.raises(JournalError, match="were synced: the last segment is missing"):
+            Journal(image)
+    log.close()
+
+
+def test_entries_that_count_from_a_new_start_on_are_there_after_a_power_cut(disk, tmp_path):
+    """Their process was killed while a sync failed; the system may take for written what is not."""
+    log = Journal(disk.root)
+    log.append(b"written")
+    disk.fail_syncs = [errno.EIO]
+    with pytest.raises(OSError, match="Input/output"):
+        os.fsync(log._file)
+    log._release()
+    log = Journal(disk.root)
+    assert {tuple(read(image)) for image in folders(disk, tmp_path)} == {((1, b"written"),)}
+    log.close()

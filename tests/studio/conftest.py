@@ -16,6 +16,7 @@ from tanager.service.server import listen
 from tanager.studio.app import Studio
 from tanager.studio.server import StudioServer
 from tanager.studio.session import Session
+from waiting import PATIENCE
 
 TOKEN = "a-token-for-tests-only"
 CHROMIUM = next(
@@ -29,7 +30,6 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-PATIENCE = 60_000  # milliseconds for anything that a browser waits for; machines may be slow
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,7 +63,7 @@ class RunningStudio:
     def post(self, path: str, **options: Any) -> httpx2.Response:
         """Any request with the token."""
         headers = {"Authorization": f"Bearer {TOKEN}"} | options.pop("headers", {})
-        return httpx2.post(self.address + path, headers=headers, timeout=60, **options)
+        return httpx2.post(self.address + path, headers=headers, timeout=PATIENCE, **options)
 
 
 @pytest.fixture
@@ -74,10 +74,10 @@ def running() -> Iterator[RunningStudio]:
         server = StudioServer(Studio(session, TOKEN), ready.set)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
-        assert ready.wait(60)
+        assert ready.wait(PATIENCE)
         yield RunningStudio(session, f"http://127.0.0.1:{listening.getsockname()[1]}")
         server.should_exit = True
-        thread.join(60)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
@@ -98,7 +98,7 @@ def browser() -> Iterator[Any]:
 def tab(browser: Any, running: RunningStudio) -> Iterator[Any]:
     """A tab of 1280 x 800 that shows the studio; errors of its scripts fail the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(1000 * PATIENCE)
     page, errors = context.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(running.url)

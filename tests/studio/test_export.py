@@ -29,6 +29,7 @@ from tanager.studio.pages.data import Edit
 from tanager.studio.pages.start import begin
 from tanager.studio.repeating import script_of, since_opened, without_vain, wrapped
 from tanager.studio.session import Session
+from waiting import PATIENCE
 
 DAYS = "sky,wind,hours,play\n" + "".join(
     f"{'sun' if i % 3 else 'rain'},{'<b>' if i % 4 else 'low'},{i % 11 + 0.5},"
@@ -63,7 +64,7 @@ def repeat(folders: list[Path]) -> None:
     """Run the scripts in these folders, each in its own, in one fresh process."""
     lines = ["import os, runpy", *(f"os.chdir({str(own)!r}); runpy.run_path('script.py')" for own in folders)]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "error", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=10 * PATIENCE
     )
     assert done.returncode == 0, done.stderr
 

@@ -16,7 +16,7 @@ from tanager.studio.document import DataChoice
 from tanager.studio.pages import network as page
 from tanager.studio.pages.start import begin
 from tanager.studio.session import Session
-from waiting import wait_for
+from waiting import PATIENCE, wait_for
 
 A, B, C, D = "sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"
 SCRIPT = "<script>document.title='broken'</script>"
@@ -29,7 +29,7 @@ def learned(session: Session, learner: str = "naive-bayes", **options: Any) -> N
     page.learn(session, learner, options)
     job = session.jobs.find("network")
     assert job is not None
-    assert job.wait(60)
+    assert job.wait(PATIENCE)
     assert job.state == "done", job.text
 
 

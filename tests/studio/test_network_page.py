@@ -19,6 +19,7 @@ from tanager.studio.models import classifier_of, network_of
 from tanager.studio.pages import network as page
 from tanager.studio.pages.start import begin
 from tanager.studio.session import Session
+from waiting import PATIENCE
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def learn(session: Session, learner: str, **options: Any) -> None:
     page.learn(session, learner, options)
     job = session.jobs.find("network")
     assert job is not None
-    assert job.wait(60)
+    assert job.wait(PATIENCE)
     assert job.state == "done", job.text
 
 
@@ -281,7 +282,7 @@ def test_a_learner_is_stopped(session: Session) -> None:
         session.jobs.cancel("network")
         job = session.jobs.find("network")
         assert job is not None
-        assert job.wait(60)
+        assert job.wait(PATIENCE)
     assert job.state == "cancelled"
     assert session.document.arcs is None
 

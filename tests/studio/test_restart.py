@@ -15,6 +15,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from waiting import PATIENCE
+
 TOKEN = "a-token-of-a-real-process"
 COMMAND = [sys.executable, "-c", "from tanager.cli.main import main; main()", "studio", "--no-browser"]
 
@@ -41,12 +43,12 @@ def studio(port: int, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
 
 
 def act(port: int, page: str, action: str, **body: Any) -> Any:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    answer = httpx2.post(f"http://127.0.0.1:{port}/api/{page}/{action}", json=body, headers=headers, timeout=60)
+    answer = httpx2.post(f"http://127.0.0.1:{port}/api/{page}/{action}", json=body, headers=headers, timeout=PATIENCE)
     assert answer.status_code == 200, answer.text
     return answer.json()["result"]
 
@@ -57,7 +59,7 @@ def test_a_killed_studio_goes_on_where_it_was_and_so_does_the_page(browser: Any,
     table = tmp_path / "days.csv"
     table.write_text("sky,wind,play\n" + "sun,1.5,yes\nrain,2.5,no\nsun,3.5,no\n" * 10)
     tab = browser.new_page(viewport={"width": 1280, "height": 800})
-    tab.set_default_timeout(60_000)
+    tab.set_default_timeout(1000 * PATIENCE)
     url = f"http://127.0.0.1:{port}/?token={TOKEN}"
     with studio(port, str(table), "--target", "play", "--session", str(file)):
         tab.goto(f"{url}#data")
@@ -79,7 +81,7 @@ def test_a_session_waits_for_its_uploaded_file(browser: Any, tmp_path: Path) -> 
     table = tmp_path / "days.csv"
     table.write_text("sky,wind,play\n" + "sun,1.5,yes\nrain,2.5,no\nsun,3.5,no\n" * 10)
     tab = browser.new_page(viewport={"width": 1280, "height": 800})
-    tab.set_default_timeout(60_000)
+    tab.set_default_timeout(1000 * PATIENCE)
     with studio(port, "--session", str(file)):
         tab.goto(f"http://127.0.0.1:{port}/?token={TOKEN}")
         tab.locator("#file").set_input_files(table)

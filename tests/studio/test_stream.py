@@ -21,6 +21,7 @@ from tanager.studio.pages.start import begin
 from tanager.studio.prepared import classifier_options
 from tanager.studio.session import Session
 from tanager.studio.streaming import MAX_POINTS, SourceChoice, models_of, run, source_of
+from waiting import PATIENCE
 
 
 class Heard:
@@ -165,10 +166,10 @@ def test_a_job_rests_while_it_is_paused_and_ends_when_it_is_cancelled() -> None:
     assert not third.wait(0.05)
     assert steps in ([], [0])
     job.resume()
-    assert third.wait(60)
+    assert third.wait(PATIENCE)
     job.pause()
     job.cancel()
-    thread.join(60)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     assert job.summary()["paused"]
 
