@@ -181,3 +181,13 @@ def test_the_columns_that_half_lives_see_are_limited_at_the_command(tmp_path):
     assert len(model.columns_) == 2
     listed = CliRunner().invoke(main, ["fit", "--model", "half-lives", "--options"]).output
     assert "max_columns" in listed
+
+
+def test_a_row_to_learn_may_have_what_is_left_out():
+    rows = [{"sky": "sun" if i % 3 else "rain", "id": f"id {i}"} for i in range(60)]
+    with pytest.warns(DataWarning, match="left out: 'id'"):
+        encoder = Encoder().fit(rows, [i % 2 for i in range(60)])
+    known = encoder.found_row({"sky": "sun"}, alone=True)
+    assert known is not None
+    assert encoder.found_row({"sky": "sun", "id": "id 60"}, alone=True) == known
+    assert encoder.found_row({"sky": "sun", "id": "id 60", "wind": 1}, alone=True) is None

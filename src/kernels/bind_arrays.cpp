@@ -8,6 +8,8 @@ namespace {
 
 using tanager::Family;
 
+constexpr const char *one_code_each = "a row has one code per column";
+
 std::string shape_of(const std::vector<std::int64_t> &shape) {
     std::string text = "(";
     for (std::size_t d = 0; d < shape.size(); ++d) text += (d ? ", " : "") + std::to_string(shape[d]);
@@ -158,11 +160,23 @@ Codes as_codes(const AnyArray &array, int n_columns) {
 }
 
 Codes as_row(const AnyArray &array, int n_columns) {
-    expect(array.ndim() == 1 && std::int64_t(array.shape(0)) == n_columns, "a row has one code per column");
+    expect(array.ndim() == 1 && std::int64_t(array.shape(0)) == n_columns, one_code_each);
     Codes codes = codes_of(array, "codes");
     codes.n_rows = 1;
     codes.column_step = codes.row_step;
     return codes;
+}
+
+RowOfCodes::RowOfCodes(nb::handle object, int n_columns) {
+    if (PyBytes_CheckExact(object.ptr())) {
+        expect(PyBytes_GET_SIZE(object.ptr()) == n_columns, one_code_each);
+        codes_.data = reinterpret_cast<const std::byte *>(PyBytes_AS_STRING(object.ptr()));
+        codes_.n_rows = 1;
+        codes_.column_step = 1;
+        return;
+    }
+    array_ = any_array(object, "codes");
+    codes_ = as_row(array_, n_columns);
 }
 
 Codes as_labels(const AnyArray &array, std::int64_t n_rows) {

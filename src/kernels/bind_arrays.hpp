@@ -37,6 +37,17 @@ AnyArray any_array(nb::handle object, const char *name);
 
 Codes as_codes(const AnyArray &array, int n_columns);
 Codes as_row(const AnyArray &array, int n_columns);  // a single row
+// A single row: an array, or bytes with a code for each column, 255 where it is missing. Bytes are read in a tenth of
+// the time that it takes to look at an array.
+class RowOfCodes {
+  public:
+    RowOfCodes(nb::handle object, int n_columns);
+    operator const Codes &() const { return codes_; }
+
+  private:
+    AnyArray array_;  // what the codes point into, where they are no bytes
+    Codes codes_;
+};
 Codes as_labels(const AnyArray &array, std::int64_t n_rows);
 Weights as_weights(const AnyArray &array, std::int64_t n_rows);
 Weights as_weights(const std::optional<WeightArray> &array, std::int64_t n_rows);

@@ -233,46 +233,69 @@ class RowFinder {
   public:
     RowFinder(const nb::list &names, const nb::list &columns) {
         if (names.size() != columns.size()) throw nb::value_error("one name per column");
+        nb::set seen;
         for (std::size_t i = 0; i < names.size(); ++i) {
             Column column{nb::borrow(names[i]), nb::object(), {}};
             if (columns[i].ptr() == Py_True) column.without_code = true;
             else if (nb::isinstance<nb::dict>(columns[i])) column.lookup = nb::borrow(columns[i]);
             else if (!columns[i].is_none()) column.cuts = nb::cast<std::vector<double>>(columns[i]);
             column.numeric = !column.lookup.is_valid() && !columns[i].is_none() && !column.without_code;
+            column.again = seen.contains(column.name);
+            seen.add(column.name);
             columns_.push_back(std::move(column));
         }
+    }
+
+    // The codes of a row as bytes; None where some cell needs a closer look, or a code is no byte. With `alone` also
+    // where the row has other names than those of columns.
+    nb::object row(nb::dict row, bool alone) const {
+        const nb::object codes = nb::steal(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(columns_.size())));
+        if (!codes.is_valid()) nb::raise_python_error();
+        auto *out = reinterpret_cast<std::uint8_t *>(PyBytes_AS_STRING(codes.ptr()));
+        std::size_t names = 0;
+        if (!read(row, out, names) || (alone && names < row.size())) return nb::none();
+        return codes;
     }
 
     // Writes the codes of a row; false, with the codes unfinished, where some cell needs a closer look.
     template <class Code>
     bool find(nb::dict row, DenseOut<Code> out) const {
         same_length(columns_.size(), out.size());
+        std::size_t names = 0;
+        return read(row, out.data(), names);
+    }
+
+  private:
+    // As `find`; and counts the names of the row that are those of columns.
+    template <class Code>
+    bool read(nb::dict row, Code *out, std::size_t &names) const {
         bool all = true;
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             PyObject *value = PyDict_GetItemWithError(row.ptr(), columns_[i].name.ptr());
             if (value == nullptr && PyErr_Occurred()) nb::raise_python_error();
+            names += value != nullptr && !columns_[i].again;
             if (value == nullptr || value == Py_None) {
-                out.data()[i] = std::numeric_limits<Code>::max();
+                out[i] = std::numeric_limits<Code>::max();
                 continue;
             }
             if (columns_[i].without_code) {
                 double number;
                 all = all && plain_number(value, number);
-                out.data()[i] = std::numeric_limits<Code>::max();
+                out[i] = std::numeric_limits<Code>::max();
                 continue;
             }
             const long code = columns_[i].code(value);
             if (code < 0 || code >= long(std::numeric_limits<Code>::max())) all = false;
-            else out.data()[i] = Code(code);
+            else out[i] = Code(code);
         }
         return all;
     }
 
-  private:
     struct Column {
         nb::object name, lookup;
         std::vector<double> cuts;
         bool numeric = false, without_code = false;
+        bool again = false;  // an earlier column reads the same name
 
         long code(PyObject *value) const {
             if (lookup.is_valid()) {
@@ -320,6 +343,7 @@ void bind_encode(nb::module_ &m) {
     using namespace encode_bindings;
     nb::class_<RowFinder>(m, "RowFinder")
         .def(nb::init<const nb::list &, const nb::list &>())
+        .def("row", &RowFinder::row)
         .def("find", &RowFinder::find<std::uint8_t>)
         .def("find", &RowFinder::find<std::uint16_t>);
     nb::class_<NumberFinder>(m, "NumberFinder").def(nb::init<const nb::list &>()).def("find", &NumberFinder::find);

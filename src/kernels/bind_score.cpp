@@ -128,9 +128,9 @@ void score(PyPlan &self, const AnyArray &codes_, const Doubles &out_, bool log_j
     score_rows(self.plan, codes, left_out, log_joint, n_jobs, out);
 }
 // The posterior of a single row, or logs of the joint.
-nb::list one(PyPlan &self, const AnyArray &codes, bool log_joint) {
+nb::list one(PyPlan &self, nb::handle codes, bool log_joint) {
     self.check_ready();
-    const Codes row = as_row(codes, self.plan.store.n);
+    const RowOfCodes row(codes, self.plan.store.n);
     if (!self.single) self.single = std::make_unique<Scratch>(self.plan);
     self.plan.refresh_missing();
     self.plan.slots.read(row, 0, self.single->slot.data());
@@ -144,9 +144,9 @@ nb::list one(PyPlan &self, const AnyArray &codes, bool log_joint) {
 }
 // The posterior of a single row whose log joint gains what some plans say of it, and loses what others do. Where every
 // class is impossible, all are alike.
-nb::list one_changed(PyPlan &self, const AnyArray &codes, const std::vector<PyPlan *> &plus,
+nb::list one_changed(PyPlan &self, nb::handle codes, const std::vector<PyPlan *> &plus,
                      const std::vector<PyPlan *> &minus) {
-    const Codes row = as_row(codes, self.plan.store.n);
+    const RowOfCodes row(codes, self.plan.store.n);
     const auto k = std::size_t(self.plan.store.k);
     std::vector<double> joint(k, 0.0), own(k);
     const auto add = [&](PyPlan &other, double sign) {
@@ -209,9 +209,11 @@ double *as_tally(PyPlan &self, const Tally &tally) {
     self.proba.resize(std::size_t(self.plan.store.k));
     return tally.data();
 }
-bool learn_judged(PyPlan &self, const AnyArray &codes, int label, double weight, const Tally &tally, bool judge) {
+// The weight since the last look; below 0 where the row is not learned.
+double learn_judged(PyPlan &self, nb::handle codes, int label, double weight, const Tally &tally, bool judge) {
     double *sums = as_tally(self, tally);
-    return judge_and_learn(self, as_row(codes, self.plan.store.n), 0, label, weight, sums, judge);
+    const RowOfCodes row(codes, self.plan.store.n);
+    return judge_and_learn(self, row, 0, label, weight, sums, judge) ? sums[1] : -1.0;
 }
 // The same for rows, one after the other, up to one that is not learned; how many were.
 std::int64_t learn_rows_judged(PyPlan &self, const AnyArray &codes, const AnyArray &labels,

@@ -25,18 +25,18 @@ std::int64_t forget(PyStore &self, const AnyArray &codes, const AnyArray &labels
 }
 
 // Whether a single row can be learned, or taken out: its slots are in self.slot then.
-bool read_one(PyStore &self, const AnyArray &codes, int label) {
-    const Codes row = as_row(codes, self.store.n);
+bool read_one(PyStore &self, nb::handle codes, int label) {
+    const RowOfCodes row(codes, self.store.n);
     return label >= 0 && label < self.store.k && self.values.read(row, 0, self.slot.data());
 }
 
-bool learn_single(PyStore &self, const AnyArray &codes, int label, double weight) {
+bool learn_single(PyStore &self, nb::handle codes, int label, double weight) {
     if (!read_one(self, codes, label)) return false;
     learn_one(self.store, self.slot.data(), label, weight, self.cell.data());
     return true;
 }
 
-bool forget_single(PyStore &self, const AnyArray &codes, int label, double raw) {
+bool forget_single(PyStore &self, nb::handle codes, int label, double raw) {
     if (!read_one(self, codes, label)) return false;
     forget_one(self.store, self.slot.data(), label, raw, self.cell.data());
     return true;

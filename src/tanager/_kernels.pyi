@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Codes = NDArray[np.uint8] | NDArray[np.uint16]
+_RowOfCodes = bytes | _Codes
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
 
@@ -137,6 +138,9 @@ class RowFinder:
     """Codes of single rows: a column is a dict from value to code, cut points, True (no code), or None (ask Python)."""
 
     def __init__(self, names: list[str], columns: list[object]) -> None: ...
+    def row(self, row: dict[str, object], alone: bool) -> bytes | None:
+        """The codes as bytes, 255 where a cell is missing; None where some cell needs a closer look in Python, or a
+        code is no byte. With `alone` also where the row has other names than those of columns."""
     def find(self, row: dict[str, object], out: np.ndarray) -> bool:
         """Write the codes; False where some cell needs a closer look in Python."""
 
@@ -189,11 +193,11 @@ class Store:
         """Add sign times the rows, as the function `count` does."""
     def learn(self, codes: _Codes, labels: _Codes, weights: _Floats | None, unit: float = 1.0) -> int:
         """Add row after row; returns the rows done before one with an unknown value or class."""
-    def learn_one(self, codes: _Codes, label: int, weight: float = 1.0) -> bool:
+    def learn_one(self, codes: _RowOfCodes, label: int, weight: float = 1.0) -> bool:
         """Add a single row; False, and nothing added, where it has an unknown value or class."""
     def forget(self, codes: _Codes, labels: _Codes, raw: _Floats) -> int:
         """Take rows out by the weights they were added with, times their unit; stops as `learn` does."""
-    def forget_one(self, codes: _Codes, label: int, raw: float) -> bool:
+    def forget_one(self, codes: _RowOfCodes, label: int, raw: float) -> bool:
         """The same for a single row; False, and nothing changed, where it has an unknown value or class."""
     def halve(self, times: int) -> None:
         """Divide all cells by 2 to this power."""
@@ -396,15 +400,16 @@ class ScoringPlan:
         n_jobs: int = 1,
     ) -> None:
         """Posteriors (or logs of the joint); with labels, each row is left out of the counts."""
-    def one(self, codes: _Codes, log_joint: bool = False) -> list[float]:
+    def one(self, codes: _RowOfCodes, log_joint: bool = False) -> list[float]:
         """The posterior of a single row, or logs of the joint."""
-    def one_changed(self, codes: _Codes, plus: Sequence[ScoringPlan], minus: Sequence[ScoringPlan]) -> list[float]:
+    def one_changed(self, codes: _RowOfCodes, plus: Sequence[ScoringPlan], minus: Sequence[ScoringPlan]) -> list[float]:
         """The posterior of a single row whose log joint gains those of some plans, and loses those of others."""
-    def learn_judged(self, codes: _Codes, label: int, weight: float, tally: _Floats, judge: bool = True) -> bool:
-        """Learn one row; False, and nothing has changed, where its values or class are not known.
+    def learn_judged(self, codes: _RowOfCodes, label: int, weight: float, tally: _Floats, judge: bool = True) -> float:
+        """Learn one row; below 0, and nothing has changed, where its values or class are not known.
 
-        Four weights of tally grow: of rows learned, and since the last look, and (with judge) of those that the plan,
-        and the majority of the rows so far, answer rightly. For counts that do not fade.
+        Else the weight of the rows since the last look. Four weights of tally grow: of rows learned, and since the last
+        look, and (with judge) of those that the plan, and the majority of the rows so far, answer rightly. For counts
+        that do not fade.
         """
     def learn_rows_judged(
         self, codes: _Codes, labels: _Codes, weights: _Floats | None, tally: _Floats, judge: bool = True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager import NaiveBayes
+from tanager import Encoder, NaiveBayes
 from tanager.encoding.arrays import read_objects
 from tanager.encoding.tables import read_table
 from tanager.encoding.values import Numbers
@@ -56,3 +57,33 @@ def test_a_class_that_comes_between_a_doubling_and_an_answer_does_not_meet_old_c
         single.learn_one(row, label)
     assert single.predict_proba_one(rows[0]) == whole.predict_proba_one(rows[0])
     assert single.schema_.columns == whole.schema_.columns
+
+
+def test_codes_of_a_known_row_are_bytes_and_a_further_name_is_new_where_it_is_learned():
+    encoder = Encoder(dates={"day": ["month", "weekday"]}).fit(
+        {
+            "sky": ["sun", "rain", None] * 20,
+            "day": ["2024-01-05", "2024-02-06", "2024-03-08"] * 20,
+        },
+        ["no", "yes", "yes"] * 20,
+    )
+    assert len(set(encoder.schema.sources)) < len(encoder.schema)  # parts of a date are read from one cell
+    for row in ({"sky": "rain"}, {"sky": None}, {"sky": "sun", "day": None}, {}):
+        codes = encoder.found_row(row)
+        assert isinstance(codes, bytes)
+        assert list(codes) == encoder.encode_row(row).tolist()
+        assert encoder.found_row(row, alone=True) == codes
+        assert encoder.found_row(row | {"wind": 3}) == codes
+        assert encoder.found_row(row | {"wind": 3}, alone=True) is None
+    for odd in ({"sky": "snow"}, {"day": "2024-02-06"}, OrderedDict(sky="sun")):  # looked at in Python
+        assert encoder.found_row(odd) is None
+
+
+def test_codes_of_a_known_row_are_an_array_where_a_column_has_many_values():
+    encoder = Encoder().fit({"town": [f"t{i}" for i in range(300)], "sky": ["sun"] * 299 + ["rain"]})
+    row = {"town": "t299", "sky": "rain"}
+    codes = encoder.found_row(row, alone=True)
+    assert codes is not None
+    assert codes.tolist() == encoder.encode_row(row).tolist() == [299, 1]
+    assert encoder.found_row({"town": "t1"}).tolist() == [1, 65535]
+    assert encoder.found_row(row | {"wind": 1}, alone=True) is None

@@ -173,18 +173,34 @@ def test_a_row_is_judged_before_it_is_learned_or_nothing_changes():
     proba = view.plan.one(codes)
     for label in range(K):
         own = np.zeros(4)
-        assert View(learned(order=1), NAIVE, Lidstone(1)).plan.learn_judged(codes, label, 2.0, own)
+        assert View(learned(order=1), NAIVE, Lidstone(1)).plan.learn_judged(codes, label, 2.0, own) == 2.0
         right = proba[label] >= max(proba), before[label] >= before.max()
         np.testing.assert_array_equal(own, [2.0, 2.0, *np.where(right, 2.0, 0.0)])
-    assert view.plan.learn_judged(codes, 1, 2.0, tally, False)
+    assert view.plan.learn_judged(codes, 1, 2.0, tally, False) == 2.0
     np.testing.assert_array_equal(tally, [2.0, 2.0, 0.0, 0.0])
     np.testing.assert_array_equal(counts.class_counts - before, [0.0, 2.0])
     for odd, label in ((codes, K), (codes, -1), (codes + 9, 0)):
-        assert not view.plan.learn_judged(odd.astype(np.uint8), label, 1.0, tally)
+        assert view.plan.learn_judged(odd.astype(np.uint8), label, 1.0, tally) < 0
     with pytest.raises(ValueError, match="four weights"):
         view.plan.learn_judged(codes, 0, 1.0, np.zeros(3))
     assert tally[0] == 2.0
     assert counts.class_counts.sum() == before.sum() + 2.0
+
+
+def test_a_row_of_bytes_is_the_same_as_one_of_an_array():
+    counts, twin, missing = learned(order=1), learned(order=1), 255
+    plan, other = (View(own, NAIVE, Lidstone(1)).plan for own in (counts, twin))
+    for codes in ([0, 1, 2, 0], [1, missing, 0, 1], [9, 0, 0, 0]):
+        row, array = bytes(codes), np.array(codes, dtype=np.uint8)
+        assert plan.one(row) == other.one(array)
+        assert plan.one_changed(row, [plan], [plan]) == other.one_changed(array, [other], [other])
+        assert counts.store.learn_one(row, 1, 2.0) == twin.store.learn_one(array, 1, 2.0) == (max(codes) != 9)
+        assert plan.learn_judged(row, 0, 1.0, np.zeros(4)) == other.learn_judged(array, 0, 1.0, np.zeros(4))
+        np.testing.assert_array_equal(counts.singles, twin.singles)
+    assert counts.store.forget_one(bytes([0, 1, 2, 0]), 1, 2.0)
+    for odd in (b"", b"\0\1\2", b"\0\1\2\0\0"):
+        with pytest.raises(ValueError, match="one code per column"):
+            plan.one(odd)
 
 
 def test_rows_are_judged_and_learned_as_one_after_the_other():
@@ -197,7 +213,9 @@ def test_rows_are_judged_and_learned_as_one_after_the_other():
             plan, one = (View(c, NAIVE, Lidstone(1)).plan for c in (counts, twin))
             assert plan.learn_rows_judged(codes, labels, own, tally, judge) == 30
             for r in range(30):
-                assert one.learn_judged(codes[r], int(labels[r]), 1.0 if own is None else own[r], sums, judge)
+                assert (
+                    one.learn_judged(codes[r], int(labels[r]), 1.0 if own is None else own[r], sums, judge) == sums[1]
+                )
             np.testing.assert_array_equal(tally, sums)
             np.testing.assert_array_equal(counts.singles, twin.singles)
     before = counts.singles.copy()

@@ -13,6 +13,7 @@ from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
+from tanager.encoding.typing import RowOfCodes
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
@@ -115,16 +116,16 @@ class AnswerScorer(PartScorer):
             self._add_row(block.codes[r], block.labels.item(r), weights.item(r))
         return True
 
-    def _add_row(self, codes: np.ndarray, label: int, weight: float) -> bool:
+    def _add_row(self, codes: RowOfCodes, label: int, weight: float) -> bool:
         if self.memory.clock is not None:
             return False
         self._way(codes, (label, weight))
         return True
 
-    def _row_proba(self, codes: np.ndarray) -> list[float]:
+    def _row_proba(self, codes: RowOfCodes) -> list[float]:
         return self._way(codes)[1]
 
-    def _way(self, codes: np.ndarray, learn: tuple[int, float] | None = None) -> tuple[list[int], list[float]]:
+    def _way(self, codes: RowOfCodes, learn: tuple[int, float] | None = None) -> tuple[list[int], list[float]]:
         """The answers of one row that lead on to another classifier, and what the last one says.
 
         Every classifier on the way learns the row first, where that is asked for; the last one is not asked then.

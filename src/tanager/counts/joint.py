@@ -32,8 +32,9 @@ from tanager.counts.align import (
 )
 from tanager.counts.display import counts_html
 from tanager.counts.memory import as_bytes, check_budget, readable
-from tanager.encoding.codes import refuse_full_codes
+from tanager.encoding.codes import refuse_full_codes, row_array
 from tanager.encoding.schema import Schema
+from tanager.encoding.typing import RowOfCodes
 from tanager.encoding.validation import check_weights
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, is_whole, nearest
 from tanager.listed import Listed, names_in
@@ -532,10 +533,10 @@ class JointCounts(Listed):
             keys = keys * int(self.n_slots[i]) + np.minimum(codes[:, i], self.n_slots[i] - 1)
         return np.unique(keys)
 
-    def learn_row(self, codes: np.ndarray, label: int, weight: float = 1.0) -> None:
+    def learn_row(self, codes: RowOfCodes, label: int, weight: float = 1.0) -> None:
         """``update`` for one row whose codes are known to fit: the least work there is."""
         if self.sparse:
-            self.make_sure_of_room(codes[None])
+            self.make_sure_of_room(row_array(codes)[None])
         if not self.store.learn_one(codes, label, weight * self.scale):
             raise DataError("the row has a value or class that these counts do not know. Grow them first.")
         self.version += 1

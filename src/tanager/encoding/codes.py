@@ -11,6 +11,7 @@ from tanager.encoding.categories import not_seen
 from tanager.encoding.kinds import Rules
 from tanager.encoding.schema import Column, Schema
 from tanager.encoding.tables import Table, code_limits
+from tanager.encoding.typing import RowOfCodes
 from tanager.errors import DataError
 
 
@@ -20,6 +21,11 @@ def code_type(most_values: int, unseen: str) -> type[np.uint8] | type[np.uint16]
     if codes > 65535:
         raise DataError(f"a column has {most_values:,} values; at most 65,534 fit into 16-bit codes. Drop the column.")
     return np.uint8 if codes <= 255 else np.uint16
+
+
+def row_array(codes: RowOfCodes) -> np.ndarray:
+    """The codes of one row as an array."""
+    return np.frombuffer(bytearray(codes), np.uint8) if isinstance(codes, bytes) else codes
 
 
 def limits_of(table: Table, keep: np.ndarray | None) -> np.ndarray:

@@ -30,7 +30,7 @@ from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of
 from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.transformer import TableTransformer
-from tanager.encoding.typing import TableLike
+from tanager.encoding.typing import RowOfCodes, TableLike
 from tanager.encoding.unseen import Unseen, UnseenValues
 from tanager.encoding.values import Cells, is_missing, plain
 from tanager.errors import DataError, OptionError, check_option
@@ -78,8 +78,8 @@ class Encoder(TableTransformer):
     """
 
     unlisted = names_in("""
-        adopt continuous_row continuous_values encode_row encode_rows extend first_values from_schema given has_cut
-        is_cut_by keep_values knows_columns late_columns learn learn_and_encode leaves_open leaves_out new_names
+        adopt continuous_row continuous_values encode_row encode_rows extend first_values found_row from_schema given
+        has_cut is_cut_by keep_values knows_columns late_columns learn learn_and_encode leaves_open leaves_out new_names
         numbers numbers_row options own_codes quick_row rows_until_cut rules rules_of take_cuts update_row
     """)
 
@@ -613,12 +613,41 @@ class Encoder(TableTransformer):
         """The codes of a row in which nothing is new or odd; None for any other."""
         if type(row) is not dict:
             return None
-        codecs = self._codecs
-        if not codecs or self._finder is None:
-            self._check_schema()
-            self._finder = _kernels.RowFinder(list(self.schema.sources), [c.table() for c in codecs])
-        codes = np.empty(len(codecs), self._row_type if unseen == "ignore" else code_type(self._most_values, unseen))
-        return codes if self._finder.find(row, codes) else None
+        finder = self._finder or self._row_finder()
+        n_columns = len(self._codecs)
+        codes = np.empty(n_columns, self._row_type if unseen == "ignore" else code_type(self._most_values, unseen))
+        return codes if finder.find(row, codes) else None
+
+    def found_row(self, row: Mapping[str, Any], *, alone: bool = False) -> RowOfCodes | None:
+        """``quick_row`` for the kernels, which take bytes in a fraction of the time of an array.
+
+        Parameters
+        ----------
+        row : dict
+            Column names and values.
+        alone : bool, default=False
+            Whether a name that is no column makes a row new, as for learning.
+
+        Returns
+        -------
+        bytes, array or None
+            A code for each column: bytes, where one is enough for the codes of every column.
+        """
+        if type(row) is not dict:
+            return None
+        finder = self._finder or self._row_finder()
+        narrow = self._row_type is np.uint8
+        codes = finder.row(row, alone) if narrow else None
+        if codes is not None or (narrow and not alone):
+            return codes
+        if alone and not self._schema.known_names.issuperset(row):  # which left-out names are among
+            return None
+        return finder.row(row, False) if narrow else self.quick_row(row)
+
+    def _row_finder(self) -> _kernels.RowFinder:
+        self._check_schema()
+        self._finder = _kernels.RowFinder(list(self.schema.sources), [c.table() for c in self._codecs])
+        return self._finder
 
     def _finish_row(self, row: Mapping[str, Any], codes: list[int], unseen: str) -> np.ndarray:
         dtype = code_type(self._most_values, unseen)

@@ -47,6 +47,7 @@ class Estimator(Protocol):
 
 
 Row: TypeAlias = Mapping[str, Any]
+RowOfCodes: TypeAlias = bytes | np.ndarray  # a code for each column; in bytes 255 is missing
 ColumnLike: TypeAlias = np.ndarray | AsArray | ArrowStream | ArrowArray | Sequence[Any] | range
 TableLike: TypeAlias = (
     np.ndarray | AsArray | ArrowStream | Mapping[str, ColumnLike] | Iterable[Sequence[Any]] | Iterable[Row] | Table

@@ -657,10 +657,14 @@ class CountsClassifier(Classifier):
             row = reading.check_row(row, "predict_proba_one")
         plan = row_plan(self) if self._warm_up is None else None
         if plan is not None:
-            return dict(zip(self.class_codes, plan.one(self.encoder_.encode_row(row, self.unseen)), strict=True))
+            encoder = self.encoder_
+            codes = encoder.found_row(row)
+            if codes is None:
+                codes = encoder.encode_row(row, self.unseen)
+            return dict(zip(self.class_codes, plan.one(codes)))  # noqa: B905  # which takes longer
         if not self.has_learned:
             return {}
-        return dict(zip(self.class_codes, single_rows.answer_one(self, row), strict=True))
+        return dict(zip(self.class_codes, single_rows.answer_one(self, row)))  # noqa: B905
 
     def stream_proba(self, X: Any) -> np.ndarray:
         """``predict_proba`` as a stream answers: a structure that is due to be learned again may answer once more."""

@@ -16,6 +16,7 @@ from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.kinds import read_cells, settled
 from tanager.encoding.policy import may_name_things, tell_columns
 from tanager.encoding.tables import read_table
+from tanager.encoding.typing import RowOfCodes
 from tanager.learning.batch import Batch
 from tanager.learning.warm_up import WarmUp, warn_of_useless
 
@@ -136,13 +137,13 @@ def takes_provisional_row(model: Classifier, weight: float, time: Any) -> bool:
 
 def provisional_row(
     model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any
-) -> tuple[np.ndarray, int] | None:
+) -> tuple[RowOfCodes, int] | None:
     """Codes and class of a row that provisional columns can learn at once: they stay, and nothing in it is new."""
     if not takes_provisional_row(model, weight, time):
         return None
-    if not model.knows_columns or not model.encoder_.schema.known_names.issuperset(row):
+    if not model.knows_columns:
         return None
-    codes, label = model.encoder_.quick_row(row), model.code_of(y)
+    codes, label = model.encoder_.found_row(row, alone=True), model.code_of(y)
     return None if codes is None or label is None else (codes, label)
 
 
@@ -160,10 +161,10 @@ def keep_at_doubling(model: Classifier, row: Mapping[str, Any], y: Any, weight: 
     warm = model._warm_up
     if warm is None or weight != 1.0 or time is not None or warm.times is not None or not model.knows_columns:
         return False
-    if warm.counted < warm.n_rows or not model.encoder_.schema.known_names.issuperset(row):
+    if warm.counted < warm.n_rows:
         return False
     label = model.code_of(y)
-    if label is None or model.encoder_.quick_row(row) is None:
+    if label is None or model.encoder_.found_row(row, alone=True) is None:
         return False
     before = warm.n_rows
     warm.append_row(dict(row), label)

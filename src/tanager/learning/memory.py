@@ -23,6 +23,8 @@ from tanager.counts.joint import JointCounts, sparse_families
 from tanager.counts.memory import check_budget
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
+from tanager.encoding.codes import row_array
+from tanager.encoding.typing import RowOfCodes
 from tanager.errors import DataError, ModelFileError, SchemaMismatch
 from tanager.learning.rows import KeptRows
 
@@ -277,18 +279,23 @@ class Memory:
         if steps.gone is not None:
             self.drop_oldest(int(steps.gone[0]))
 
-    def add_numbers(self, codes: np.ndarray, numbers: np.ndarray, label: int, weight: float) -> None:
+    def add_numbers(self, codes: RowOfCodes, numbers: np.ndarray, label: int, weight: float) -> None:
         """``add_row`` where there are ``numbers_only``."""
         assert isinstance(self.moments, Moments)
         self.counts.learn_row(codes, label, weight)
         self.moments.add_row(numbers, label, weight)
 
-    def add_codes(self, codes: np.ndarray, label: int, weight: float) -> None:
+    def add_codes(self, codes: RowOfCodes, label: int, weight: float) -> None:
         """``add_row`` where there are ``codes_only``, for a row without a time."""
         counts, rows, window = self.counts, self.rows, self.window
         if self.decay is not None:
             counts.decay(max(self.decay.per_row, SMALLEST))
         counts.learn_row(codes, label, weight)
+        if rows is None and self.listener is None:
+            if self.clock is not None:
+                self.clock.learned += 1
+            return
+        codes = row_array(codes)
         if rows is not None:
             if counts.scale != rows.scale or counts.halvings != rows.halvings:
                 rows.follow(counts)

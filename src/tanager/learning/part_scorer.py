@@ -9,6 +9,8 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.counts.block import Block, Query
+from tanager.encoding.codes import row_array
+from tanager.encoding.typing import RowOfCodes
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.memory import Memory
@@ -42,14 +44,14 @@ class RowPlan(NamedTuple):
         view = plain_view(model)
         return cls(model, None if view is None else view.plan)
 
-    def answer(self, codes: np.ndarray) -> list[float]:
+    def answer(self, codes: RowOfCodes) -> list[float]:
         """The probabilities of one row; a structure follows all rows of the part."""
         if self.plan is not None:
             return self.plan.one(codes)
-        proba: list[float] = self.model.scorer_.score(Query(codes[None, :]))[0].tolist()
+        proba: list[float] = self.model.scorer_.score(Query(row_array(codes)[None, :]))[0].tolist()
         return proba
 
-    def learn(self, codes: np.ndarray, label: int, weight: float) -> None:
+    def learn(self, codes: RowOfCodes, label: int, weight: float) -> None:
         """Let the classifier learn one row."""
         memory = self.model.memory
         if self.plan is not None:
@@ -58,7 +60,7 @@ class RowPlan(NamedTuple):
             memory.add_codes(codes, label, weight)
         else:
             weights = None if weight == 1.0 else np.array([weight])
-            memory.add(Block(codes[None, :], np.array([label], dtype=np.uint16), weights))
+            memory.add(Block(row_array(codes)[None, :], np.array([label], dtype=np.uint16), weights))
 
 
 def kept_block(memory: Memory) -> Block:
@@ -97,11 +99,11 @@ class PartScorer(AnswersRows):
         """Which classifiers answer which rows; those of a block are answered as if they had not been learned."""
         raise NotImplementedError
 
-    def _add_row(self, codes: np.ndarray, label: int, weight: float) -> bool:
+    def _add_row(self, codes: RowOfCodes, label: int, weight: float) -> bool:
         """``_add`` of one row, by the shortest way; False where there is none."""
         return False
 
-    def _row_proba(self, codes: np.ndarray) -> list[float] | None:
+    def _row_proba(self, codes: RowOfCodes) -> list[float] | None:
         """The answer of the classifier that alone answers a row; None where there may be several."""
         return None
 
@@ -158,7 +160,7 @@ class PartScorer(AnswersRows):
                 out[rows] = joint
             return out if factors is None else out + np.log(factors)
 
-    def answer_row(self, codes: np.ndarray) -> list[float] | None:
+    def answer_row(self, codes: RowOfCodes) -> list[float] | None:
         """The answer to one row by the shortest way, as a stream asks for one after the other; None: there is none."""
         self.follow()
         proba = self._row_proba(codes)
@@ -241,14 +243,14 @@ class TreeScorer(PartScorer):
         reached = self.tree.reached(block.codes, self._n_values)
         self._models = {r.at: self.maker(_shared(block, r.rows, r.shares)) for r in reached if self._leaf[r.at]}
 
-    def _path(self, codes: np.ndarray) -> list[int] | None:
+    def _path(self, codes: RowOfCodes) -> list[int] | None:
         """The nodes that a row comes to; None where a value is missing, so that it goes several ways."""
         n_values, at, path = self._sizes, 0, [0]
         while True:
             column, children = self._steps[at]
             if column < 0:
                 return path
-            code = codes.item(column)
+            code = codes[column]
             if code >= n_values[column]:
                 return None
             if code not in children:
@@ -256,11 +258,11 @@ class TreeScorer(PartScorer):
             at = children[code]
             path.append(at)
 
-    def _row_proba(self, codes: np.ndarray) -> list[float] | None:
+    def _row_proba(self, codes: RowOfCodes) -> list[float] | None:
         path = self._path(codes)
         return None if path is None else self.row_plan(self.model_of(path[-1])).answer(codes)
 
-    def _add_row(self, codes: np.ndarray, label: int, weight: float) -> bool:
+    def _add_row(self, codes: RowOfCodes, label: int, weight: float) -> bool:
         path = self._path(codes)
         if path is None:
             return False

@@ -10,6 +10,7 @@ import numpy as np
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import check_budget
+from tanager.encoding.typing import RowOfCodes
 from tanager.errors import DataError
 
 _NOTHING = 1e-9  # less weight than this is rounding
@@ -147,10 +148,15 @@ class KeptRows:
         """Codes, labels and raw weights, oldest first; views."""
         return self.part("codes"), self.part("labels"), self.raw
 
-    def row(self, at: int) -> tuple[np.ndarray, int, float]:
+    def row(self, at: int) -> tuple[RowOfCodes, int, float]:
         """Codes, label and true weight of one row."""
         arrays, at = self._arrays, self._start + at
-        return arrays["codes"][at], arrays["labels"].item(at), arrays["weights"].item(at) / self.scale
+        codes = arrays["codes"][at]
+        return (
+            codes.tobytes() if codes.dtype == np.uint8 else codes,
+            arrays["labels"].item(at),
+            arrays["weights"].item(at) / self.scale,
+        )
 
     @property
     def oldest(self) -> tuple[np.ndarray, int, float]:

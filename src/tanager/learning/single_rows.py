@@ -9,7 +9,9 @@ import numpy as np
 
 from tanager.counts.block import Block, Query
 from tanager.counts.moments import Moments
+from tanager.encoding.codes import row_array
 from tanager.encoding.labels import refuse_nul
+from tanager.encoding.typing import RowOfCodes
 from tanager.encoding.validation import check_times, check_weights, is_weight
 from tanager.encoding.values import is_missing, plain
 from tanager.learning.answering import keep_row_plan, kernel_view
@@ -31,9 +33,9 @@ def learn_quickly(model: CountsClassifier, row: Mapping[str, Any], y: Any, weigh
     if not memory.codes_only or not is_weight(weight) or weight == 0:
         return False
     encoder, label = model.encoder_, model.code_of(y)
-    if label is None or encoder.has_cut or encoder.schema is not memory.counts.schema or encoder.new_names(row):
+    if label is None or encoder.has_cut or encoder.schema is not memory.counts.schema:
         return False
-    codes = encoder.quick_row(row)
+    codes = encoder.found_row(row, alone=True)
     if codes is None:
         return False
     memory.add_codes(codes, label, weight)
@@ -107,7 +109,8 @@ def _learn_provisionally(model: CountsClassifier, row: Mapping[str, Any], y: Any
     elif memory.numbers_only:
         memory.add_numbers(codes, model.encoder_.continuous_row(row), label, 1.0)
     else:
-        memory.add_row(Block(codes[None, :], np.array([label], dtype=np.uint16), None, None, numbers_of(model, [row])))
+        own = row_array(codes)[None, :]
+        memory.add_row(Block(own, np.array([label], dtype=np.uint16), None, None, numbers_of(model, [row])))
     keep_provisional_row(model, row, label)
     return True
 
@@ -124,7 +127,10 @@ def _beside_codes(
 
 def answer_one(model: CountsClassifier, row: Mapping[str, Any]) -> Sequence[float]:
     """Probabilities of the classes, from a model that has learned rows."""
-    codes = model.encoder_.encode_row(row, model.unseen)
+    encoder = model.encoder_
+    codes = encoder.found_row(row)
+    if codes is None:
+        codes = encoder.encode_row(row, model.unseen)
     current = model._answers(fresh=False)
     view = kernel_view(model, current)
     moments, scorer = model._learned.moments, current.scorer
@@ -132,17 +138,17 @@ def answer_one(model: CountsClassifier, row: Mapping[str, Any]) -> Sequence[floa
         proba = view.plan.one(codes)
         keep_row_plan(model, current, view)
     elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
-        proba = scorer.score_row(codes, model.encoder_.continuous_row(row))
+        proba = scorer.score_row(codes, encoder.continuous_row(row))
     elif (own := _row_answer(model, scorer, codes)) is not None:
         proba = own
     else:
-        query = Query(codes[None, :], None if moments is None else numbers_of(model, [row]))
+        query = Query(row_array(codes)[None, :], None if moments is None else numbers_of(model, [row]))
         scorer = model._calibrated(fresh=False) if model.calibrate else scorer
         proba = scorer.score(query, n_jobs=model.n_threads)[0].tolist()
     return proba
 
 
-def _row_answer(model: CountsClassifier, scorer: Scorer, codes: np.ndarray) -> list[float] | None:
+def _row_answer(model: CountsClassifier, scorer: Scorer, codes: RowOfCodes) -> list[float] | None:
     """The answer of a scorer that knows a short way for single rows; None elsewhere."""
     if model.calibrate or model._learned.moments is not None or not isinstance(scorer, AnswersRows):
         return None

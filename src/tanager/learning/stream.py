@@ -19,8 +19,10 @@ from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.codes import row_array
 from tanager.encoding.policy import tell_columns
 from tanager.encoding.tables import read_table
+from tanager.encoding.typing import RowOfCodes
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
 from tanager.learning.answer_then_learn import Answers
@@ -181,12 +183,12 @@ def begin_again(model: CountsClassifier, schema: Schema, classes: np.ndarray) ->
     return True
 
 
-def answer_row(model: CountsClassifier, codes: np.ndarray) -> list[float]:
+def answer_row(model: CountsClassifier, codes: RowOfCodes) -> list[float]:
     """The answer to one encoded row without Gaussian columns, as a stream answers."""
     view = kernel_view(model, model._answers(fresh=False))
     if view is not None:
         return view.plan.one(codes)
-    proba: list[float] = model.stream_scorer.score(Query(codes[None, :]))[0].tolist()
+    proba: list[float] = model.stream_scorer.score(Query(row_array(codes)[None, :]))[0].tolist()
     return proba
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from tanager import _kernels, saved
 from tanager.counts.block import Block, Query
+from tanager.encoding.codes import row_array
+from tanager.encoding.typing import RowOfCodes
 from tanager.errors import ModelFileError
 from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
@@ -126,13 +128,13 @@ class ForestScorer(AnswersRows):
         logs = self._logs(query.codes, n_jobs) + self.prior()
         return logs if log_joint else posterior(logs)
 
-    def answer_row(self, codes: np.ndarray) -> list[float]:
+    def answer_row(self, codes: RowOfCodes) -> list[float]:
         """``score`` of one row: a stream asks for one after the other."""
         view = self.view
         known = self._row_prior
         if known is None or known[0] is not view.factors:
             known = self._row_prior = view.factors, self.prior()
-        return self.tables.one(codes, known[1])
+        return self.tables.one(row_array(codes), known[1])
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors of learned rows, each without itself; groups, strengths and weights stay."""

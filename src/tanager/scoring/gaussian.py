@@ -7,6 +7,8 @@ import numpy as np
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
+from tanager.encoding.codes import row_array
+from tanager.encoding.typing import RowOfCodes
 from tanager.scoring.explain import PartList
 from tanager.scoring.explain_rows import Explained, differences, explain_rows
 from tanager.scoring.scorer import Scorer
@@ -38,13 +40,13 @@ class Gaussian:
         joint = self.inner.score(query, log_joint=True, n_jobs=n_jobs) + ratios
         return joint + highest[:, None] if log_joint else normalised(joint)
 
-    def score_row(self, codes: np.ndarray, numbers: np.ndarray) -> list[float]:
+    def score_row(self, codes: RowOfCodes, numbers: np.ndarray) -> list[float]:
         """``score`` of one row."""
         if isinstance(self.inner, View):
             proba = self.moments.posterior(numbers, self.inner.plan.one(codes, True))
             if proba is not None:
                 return proba
-        answer: list[float] = self.score(Query(codes[None, :], numbers[None, :]))[0].tolist()
+        answer: list[float] = self.score(Query(row_array(codes)[None, :], numbers[None, :]))[0].tolist()
         return answer
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:

@@ -9,6 +9,8 @@ import numpy as np
 
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
+from tanager.encoding.codes import row_array
+from tanager.encoding.typing import RowOfCodes
 from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
 from tanager.scoring.forms import ProductOfSums
@@ -55,12 +57,12 @@ class JoinedValues(AnswersRows):
             joint[rows] += together.score(asked, log_joint=True) - apart.score(asked, log_joint=True)
         return joint if log_joint else _answers(joint)
 
-    def answer_row(self, codes: np.ndarray) -> list[float]:
+    def answer_row(self, codes: RowOfCodes) -> list[float]:
         """``score`` of one row: a stream asks for one after the other."""
         if self.view.learned or self.view.estimate.strength <= 0:
-            answer: list[float] = self.score(Query(codes[None, :]))[0].tolist()
+            answer: list[float] = self.score(Query(row_array(codes)[None, :]))[0].tolist()
             return answer
-        cells = codes.tolist()
+        cells = codes if isinstance(codes, bytes) else codes.tolist()
         found = [
             self._both(columns)
             for columns, values in self._by_columns().items()

@@ -17,6 +17,8 @@ from tanager.counts.block import Block, Query
 from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
+from tanager.encoding.codes import row_array
+from tanager.encoding.typing import RowOfCodes
 from tanager.errors import DataError
 from tanager.scoring.explain import PartList
 from tanager.scoring.scorer import AnswersRows
@@ -111,9 +113,9 @@ class LazyRules(AnswersRows):
                 out[which] = self.view.score(Query(part), log_joint=log_joint, n_jobs=n_jobs)
         return out
 
-    def answer_row(self, codes: np.ndarray) -> list[float]:
+    def answer_row(self, codes: RowOfCodes) -> list[float]:
         """``score`` of one row, by the shortest way."""
-        return self._current().answer_row(codes)
+        return self._current().answer_row(row_array(codes))
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities; the rule, too, is found without the row. So nothing of the cache serves another."""

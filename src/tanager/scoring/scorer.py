@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tanager.counts.block import Block, Query
+from tanager.encoding.typing import RowOfCodes
 from tanager.scoring.explain import PartList
 
 if TYPE_CHECKING:
@@ -44,6 +45,6 @@ class Scorer(Protocol):
 class AnswersRows:
     """What a scorer inherits that knows a short way for single rows, although no form says all that it does."""
 
-    def answer_row(self, codes: np.ndarray) -> list[float] | None:
+    def answer_row(self, codes: RowOfCodes) -> list[float] | None:
         """Posterior probabilities of one encoded row, as ``score`` gives them; None where it takes the long way."""
         raise NotImplementedError

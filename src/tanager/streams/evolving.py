@@ -15,6 +15,7 @@ from tanager.counts.align import sort_labels
 from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
+from tanager.encoding.codes import row_array
 from tanager.encoding.dates import DatesOption
 from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table, read_table
@@ -505,7 +506,7 @@ class EvolvingNaiveBayes(Classifier):
             self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)
         elif (found := provisional_row(self, row, y, sample_weight, time)) is not None:
             codes, label = found
-            self._kernel.learn_one(codes[self._coded], self._number_row(row), label, 1.0)
+            self._kernel.learn_one(row_array(codes)[self._coded], self._number_row(row), label, 1.0)
             keep_provisional_row(self, row, label)
         elif not is_missing(y):
             super().learn_one(row, y, sample_weight)

@@ -20,6 +20,8 @@ from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
+from tanager.encoding.codes import row_array
+from tanager.encoding.typing import RowOfCodes
 from tanager.errors import DataError, ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
@@ -212,15 +214,15 @@ class GrowingTree:
 
     # --- one row ------------------------------------------------------------------------------------------------
 
-    def leaf_of(self, codes: np.ndarray) -> Leaf:
+    def leaf_of(self, codes: RowOfCodes) -> Leaf:
         """The leaf that one row reaches."""
         node = self.root
         while isinstance(node, Split):
-            cell, children = codes.item(node.column), node.children
+            cell, children = codes[node.column], node.children
             node = children[cell if cell < len(children) else node.heaviest]
         return node
 
-    def answer_row(self, codes: np.ndarray) -> list[float]:
+    def answer_row(self, codes: RowOfCodes) -> list[float]:
         """``score`` of one row, as a stream answers."""
         leaf = self.leaf_of(codes)
         plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
@@ -238,17 +240,19 @@ class GrowingTree:
             leaf.plan, leaf.counts = view.plan, view.counts
         return leaf.plan
 
-    def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
+    def learn_row(self, codes: RowOfCodes, label: int, weight: float) -> None:
         """``learn`` of one row of known values, by the shortest way."""
         leaf = self.leaf_of(codes)
         plan = leaf.plan if leaf.bound is self.bound else self._bind(leaf)
-        counts = leaf.counts
-        if plan is None or counts is None or not plan.learn_judged(codes, label, weight, leaf.tally, self._judges):
+        counts, waiting = leaf.counts, -1.0
+        if plan is not None and counts is not None:
+            waiting = plan.learn_judged(codes, label, weight, leaf.tally, self._judges)
+        if counts is None or waiting < 0:
             weights = None if weight == 1.0 else np.array([float(weight)])
-            self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights, answers=False)
+            self.learn(row_array(codes)[None, :], np.array([label], dtype=np.uint16), weights, answers=False)
             return
         counts.version += 1
-        if leaf.tally.item(1) >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
+        if waiting >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
             split = self._look(leaf)
             if split is not None:
                 self._replace(leaf, split)

@@ -21,6 +21,7 @@ from tanager.encoding.typing import (
     Columns,
     Label,
     LabelsLike,
+    RowOfCodes,
     TableLike,
     Time,
     TimesLike,
@@ -306,9 +307,9 @@ class HoeffdingTree(Classifier):
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         if type(row) is not dict:
             row = check_row(row, "learn_one")
-        label = self._plain_label(row, y, sample_weight, time)
-        known = codes = None if label is None else self.encoder_.quick_row(row)
-        if label is not None and codes is None:
+        label = self._plain_label(y, sample_weight, time)
+        known = codes = None if label is None else self.encoder_.found_row(row, alone=True)
+        if label is not None and codes is None and not self.encoder_.new_names(row):
             codes = self._with_new_values(row)
         if label is None or codes is None:
             if not keep_at_doubling(self, row, y, sample_weight, time):
@@ -331,8 +332,8 @@ class HoeffdingTree(Classifier):
         except DataError:  # columns of a warm-up may be of another kind when they are looked at again
             return None
 
-    def _plain_label(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> int | None:
-        """The class of a row that counts, is learned at once and brings neither a class nor a column; None elsewhere.
+    def _plain_label(self, y: Any, weight: float, time: Any) -> int | None:
+        """The class of a row that counts, is learned at once and brings no class; None elsewhere.
 
         Such a row leaves cut points as they are, those of a warm-up among them, which keeps the row for later ones.
         """
@@ -341,9 +342,7 @@ class HoeffdingTree(Classifier):
                 return None
         elif not is_weight(weight) or weight == 0:
             return None
-        if "encoder_" not in self.__dict__ or self.encoder_.new_names(row):
-            return None
-        return self.code_of(y)
+        return self.code_of(y) if "encoder_" in self.__dict__ else None
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
@@ -354,7 +353,7 @@ class HoeffdingTree(Classifier):
         if behind and not self.has_learned:
             return {}
         encoder = self.encoder_
-        codes = encoder.quick_row(row, self.unseen)
+        codes: RowOfCodes | None = encoder.found_row(row)
         if codes is None:
             codes = encoder.encode_row(row, self.unseen)
         return dict(zip(self.class_codes, self._followed().answer_row(codes)))  # noqa: B905  # which takes longer

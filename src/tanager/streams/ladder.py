@@ -17,6 +17,7 @@ import numpy as np
 
 from tanager.counts.block import Block, Query
 from tanager.encoding import Schema
+from tanager.encoding.codes import row_array
 from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch, StreamPart
@@ -261,7 +262,7 @@ class Ladder:
         codes, label = found
         together = self._side_by_side()
         labels = np.array([label], dtype=np.uint16)
-        said = None if together is None else together.run_row(codes, labels, None)
+        said = None if together is None else together.run_row(row_array(codes), labels, None)
         if said is None:
             return None
         keep_provisional_row(first, row, label)
