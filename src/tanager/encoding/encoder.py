@@ -83,6 +83,8 @@ class Encoder(TableTransformer):
         numbers numbers_row options own_codes quick_row rows_until_cut rules rules_of take_cuts update_row
     """)
 
+    _finder: _kernels.RowFinder | None = None  # of single rows; made when the first one comes
+
     def __init__(
         self,
         bins: BinsOption = "mdl",
@@ -217,7 +219,7 @@ class Encoder(TableTransformer):
         self._most_values = int(self._schema.n_values.max(initial=0))
         self._row_type = code_type(self._most_values, "ignore")
         self._continuous = [i for i, c in enumerate(codecs) if c.column.kind == "continuous"]
-        self._finder: _kernels.RowFinder | None = None
+        self._finder = None
         self._numbers: tuple[Sequence[int], _kernels.NumberFinder] | None = None
 
     # Learning
