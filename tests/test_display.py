@@ -279,6 +279,14 @@ def test_what_is_printed_says_what_it_is(make):
     assert " object at 0x" not in repr(make())
 
 
+def test_a_long_name_takes_several_lines_and_leaves_room_for_the_number():
+    long, short = "what was measured in the department of medicine, in mmol", "age"
+    shown = bars([(long, 1.5, "+1.5"), (short, 1.0, "+1.0")])
+    assert f'white-space: normal; overflow-wrap: anywhere">{long}</div>' in shown
+    assert f">{short}</td>" in shown
+    assert f'overflow-wrap: anywhere">{long}</div>' in facts([(long, "yes")])
+
+
 def test_many_explanations_show_the_first_rows_with_their_main_reasons():
     model, (X, _) = NaiveBayes().fit(*odd_rows()), odd_rows()
     html = model.explain(X)._repr_html_()

@@ -63,7 +63,7 @@ def test_parts_are_counted_and_what_runs_is_named():
     shown, _, out = report("comparing", forecast=lambda: (3.0, 9.0))
     with shown:
         shown.parts(1, 4, "nb, tan")
-    assert out.getvalue() == "comparing: 1 of 4 folds (25%), about 9 s left; nb, tan\n"
+    assert out.getvalue() == "comparing: 1 of 4 folds, 25% of the time, about 9 s left; nb, tan\n"
 
 
 def test_a_stage_has_a_rate_and_the_time_left():
@@ -154,7 +154,7 @@ def test_a_terminal_gets_a_bar():
     shown, _, out = report("comparing", terminal=True, forecast=lambda: (3.0, 200.0))
     with shown:
         shown.parts(1, 40, "nb, tan")
-    assert "1 of 40 folds (1%), about 4 min left; nb, tan" in out.getvalue()
+    assert "1 of 40 folds, 1% of the time, about 4 min left; nb, tan" in out.getvalue()
 
 
 def test_a_notebook_gets_one_line_that_is_written_again(monkeypatch):

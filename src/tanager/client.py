@@ -262,6 +262,10 @@ class _Calls(Generic[A, L, E, D]):
         result: L = self._send(_Call("POST", self._path("learn"), _learn_result, body, key=key))
         return result
 
+    def __repr__(self) -> str:
+        model = "" if self.name is None else f", model={self.name!r}"
+        return f"{type(self).__name__}({self.url!r}{model})"
+
     def models(self) -> D:
         """All models that are served."""
         return self._get("/models")

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 MOST_ROWS = 20  # of a table in a notebook, or bars
 MOST_COLUMNS = 16
 MOST_LETTERS = 500  # of a fact
+LONG_NAME = 40  # letters that a name may have on one line
 BAR = 150  # px, of the longest bar on one side
 BLUE, ORANGE = "#3a86b7", "#d9731a"  # readers who are colour-blind can tell them apart, on light and dark ground
 QUIET = "opacity: 0.7"
@@ -129,8 +130,16 @@ def _whole(column: int, side: str) -> str:
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:
     """What there is to say, a line each: a word and what it is; lines with nothing to say are left out."""
-    lines = [(element("span", word, style=QUIET), _clipped(fact)) for word, fact in pairs if str(fact)]
+    lines = [(_name(word, QUIET), _clipped(fact)) for word, fact in pairs if str(fact)]
     return table(("", ""), lines) if lines else Html("")
+
+
+def _name(words: object, style: str = "") -> Html:
+    """What a line is about; a long name takes several lines, or it would push numbers out of sight."""
+    if len(str(words)) > LONG_NAME:
+        style = "; ".join(filter(None, [style, "max-width: 26em; white-space: normal; overflow-wrap: anywhere"]))
+        return element("div", words, style=style)
+    return element("span", words, style=style) if style else escaped(words)
 
 
 def _clipped(fact: object) -> object:
@@ -144,7 +153,7 @@ def bars(rows: Sequence[tuple[object, float, str]], *, most: int = MOST_ROWS) ->
     shown, n_more = first(rows, most)
     longest = max((abs(size) for _, size, _ in shown if math.isfinite(size)), default=0.0) or 1.0
     both = any(size < 0 for _, size, _ in shown)
-    lines = [(what, _bar(size / longest, both), text) for what, size, text in shown]
+    lines = [(_name(what), _bar(size / longest, both), text) for what, size, text in shown]
     return Html(table(("", "", ""), lines, right=(False, False, True)) + note(more(n_more)))
 
 

@@ -93,7 +93,8 @@ class ProgressReport(AbstractContextManager["ProgressReport"]):
         """So many parts of all are done; ``what`` says what is being done now."""
         passed, left = (self._clock() - self._start, None) if self._forecast is None else self._forecast()
         fraction = done / total if left is None else passed / max(passed + left, 1e-9)
-        self._show(fraction, passed, f"{done:,} of {total:,} folds{_percent(fraction)}", left, what)
+        share = _percent(fraction) if left is None else f", {fraction:.0%} of the time"  # folds are not equally long
+        self._show(fraction, passed, f"{done:,} of {total:,} folds{share}", left, what)
 
     def stage(self, what: str, done: int, total: int | None) -> None:
         """A stage of the work after the last row; of stages inside a stage whose end is known nothing is shown."""

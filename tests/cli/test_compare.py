@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from csv_files import write_rows
 
 from tanager.cli.models import MODELS
 from tanager.evaluate import TimeLimit
@@ -32,6 +33,14 @@ def test_all_classifiers_are_compared_and_one_is_recommended(run, iris):
     }
     assert any(line.startswith("Take ") for line in lines)
     assert max(map(len, lines[:21])) <= 80
+
+
+def test_values_that_only_one_fold_has_are_no_news(run):
+    rows = [[f"v{n}" if n % 3 == 0 else "often", n + 0.5, "ab"[n % 2]] for n in range(60)]
+    write_rows("rare.csv", ["note", "size", "class"], rows)
+    done = run("compare", "rare.csv", "--models", "gaussian-nb,nb", "--folds", 3, "--jobs", 1)
+    assert done.code == 0
+    assert "never seen" not in done.err
 
 
 def test_the_figures_for_programs_are_those_of_the_library(run, iris):

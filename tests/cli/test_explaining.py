@@ -113,6 +113,14 @@ def test_importance_of_a_model_that_cannot_leave_rows_out_needs_others(run, refu
     assert run("importance", "iris.tanager", "iris.csv", "--held-out").code == 0
 
 
+def test_the_nomogram_says_what_it_does_not_know_of_parents(run, iris):
+    run("fit", iris, "--model", "tan", "-o", "tree.tanager", "--no-loo")
+    out = run("show", "tree.tanager", "--nomogram").out
+    assert "(where petal" in out
+    assert "Lines with (where ... = ?) hold while that value is missing" in out
+    assert "(where" not in run("show", "tree.tanager").out
+
+
 def test_the_nomogram_is_shown_for_two_classes(run, refused, naive):
     report = run("show", naive, "--nomogram", "--answer", "setosa", "--against", "virginica", "--json").document
     found = tanager.nomogram(tanager.load(naive), None, "setosa", "virginica")

@@ -15,6 +15,15 @@ LEAVES_OUT = True
 NAMES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 
 
+def test_probabilities_worse_than_the_class_shares_are_told_with_what_to_try(run):
+    random = np.random.default_rng(0)
+    names = [*(f"c{i}" for i in range(60)), "class"]
+    write_rows("noise.csv", names, [[*map(str, random.integers(0, 4, 60)), "ab"[n % 2]] for n in range(40)])
+    told = "Its probabilities are worse than the shares of the classes alone."
+    assert f"{told}\nTry --set calibrate=true, or tanager compare." in run("fit", "noise.csv").out
+    assert "Its probabilities are worse" not in run("fit", "noise.csv", "--no-loo").out
+
+
 def test_a_first_fit_says_what_was_decided_and_how_well_it_answers(run, iris):
     done = run("fit", iris)
     assert done.code == 0

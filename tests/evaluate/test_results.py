@@ -278,6 +278,19 @@ def test_nothing_is_recommended_where_the_class_shares_alone_do_as_well():
     assert str(alone).startswith("a is not significantly better than the shares of the classes alone")
 
 
+def test_a_classifier_that_is_better_in_nearly_all_folds_may_have_found_something():
+    results = beside_shares({"a": 0.45, "b": 0.75}, shares=0.6931)
+    for r in results.records:
+        r["log_loss"] = 1.2 if r["classifier"] == "a" and r["fold"] == 0 else r["log_loss"]
+    advice = Results(results.records).recommend()
+    assert not advice.useful
+    assert advice.reason.endswith(
+        "That is better in 4 of 5 folds, which differ too much to be sure: more rows would tell."
+    )
+    worse = beside_shares({"a": 0.70, "b": 0.75}, shares=0.6931, spread=0.01).recommend()
+    assert worse.reason.endswith("Other columns are needed here, more than another classifier.")
+
+
 def test_a_classifier_that_is_right_more_often_than_the_largest_class_is_useful():
     records = beside_shares({"a": 0.70, "b": 0.75}, shares=0.6931, spread=0.01).records
     for r in records:

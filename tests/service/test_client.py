@@ -67,6 +67,11 @@ def sent(*args, verb="predict", **options):
     return echo.body
 
 
+def test_a_client_is_printed_with_its_address_and_without_its_token():
+    with Client("http://127.0.0.1:8000", token="secret", model="pets") as client:
+        assert repr(client) == "Client('http://127.0.0.1:8000', model='pets')"
+
+
 def test_rows_are_explained():
     assert client_of(Echo()).explain(ROW) == [{"answer": "yes"}]
     assert sent(ROW, verb="explain") == {"row": ROW}

@@ -1,5 +1,7 @@
 """The description at /openapi.json is true: what it says can be sent, and what comes back is what it says."""
 
+import re
+
 import pytest
 from serving import ROWS, Asker, write_model
 
@@ -141,6 +143,19 @@ def test_the_page_for_people_has_every_path_and_loads_nothing(ask):
     assert "required" in page
     for code in CODES:
         assert f"<code>{code}</code>" in page
+
+
+def test_the_page_for_people_speaks_in_words_and_shows_a_request(ask):
+    page = ask("GET", "/docs").body.decode()
+    assert "<td><code>row</code></td><td>an object of columns and cells</td>" in page
+    assert "a list of objects of columns and cells or lists of cells" in page
+    assert "curl ADDRESS/predict --json" in page
+    assert "As <code>/predict</code>, for the model of this name." in page
+    for machine_words in ("string", "integer", "boolean", "or null or"):
+        assert machine_words not in page
+    links = set(re.findall(r"href='#(\w+)'", page))
+    assert links >= {"WhatIf", "ExplainedRow", "ColumnInfo"}
+    assert all(f"<h3 id='{name}'>" in page for name in links)
 
 
 def test_malformed_json_is_told_once_with_its_place(ask):

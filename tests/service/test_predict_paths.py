@@ -103,6 +103,19 @@ def test_text_that_is_no_json_is_told(ask):
         assert said.error.code in ("bad_json", "wrong_type")
 
 
+def test_what_is_no_json_says_what_to_send_instead(ask):
+    said = {
+        body: ask.predict(body=body).error.message for body in (b"", b'{"row": {"size": NaN}}', b'{"row": -Infinity}')
+    }
+    assert said[b""].startswith("the body is empty; it takes an object, such as")
+    assert said[b'{"row": {"size": NaN}}'] == (
+        "the body is not valid JSON, which has no NaN (byte 17). Send null for a missing cell."
+    )
+    assert "has no Infinity" in said[b'{"row": -Infinity}']
+    error = ask.predict(body=b'{"row": {"size": 12345678901234567890}}').error
+    assert error.message.endswith('Send a larger whole number as text, such as "12345678901234567890".')
+
+
 def test_a_value_that_was_never_seen_is_refused_where_the_model_says_so(services, tmp_path):
     ask = Asker(services(write_model(tmp_path / "strict.tanager", AODE(unseen="error"))))
     error = ask.predict({"rows": [{"colour": "red"}, {"colour": "teal"}]}).error

@@ -109,6 +109,10 @@ def _print_evaluation(screen: Screen, report: dict[str, Any]) -> None:
     screen.say()
     how = f"{measured['folds']}-fold cross-validation" if "folds" in measured else "leave-one-out"
     screen.show(table((f"{how}{sampled}", "accuracy", "log loss"), lines, right=("accuracy", "log loss")))
+    if measured["log_loss"] > majority["log_loss"]:
+        screen.say("Its probabilities are worse than the shares of the classes alone.")
+        if not report["calibration"]:
+            screen.say("Try --set calibrate=true, or tanager compare.")
 
 
 def _print_calibration(screen: Screen, found: dict[str, Any] | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import warnings
 from importlib import import_module
@@ -46,6 +47,7 @@ COMMANDS = {
     "load": "Send requests to a service at given rates, and measure it.",
 }
 
+_BREAKS = re.compile(r"\s*[\r\n]\s*")  # with the blanks around them; those within a line may belong to a name
 FAILED, INTERRUPTED = 2, 130  # exit codes: an input that cannot be used, as for usage errors of click; Ctrl-C
 
 
@@ -91,6 +93,12 @@ class Commands(click.Group):
                 sys.stdout.flush()  # so that a closed pipe raises here
                 return result
             except BrokenPipeError:  # the reader has gone (``| head``); click exits quietly
+                raise
+            except click.UsageError as error:
+                if error.ctx is None and ctx.invoked_subcommand in COMMANDS:  # the parser of click does not say whose
+                    command = self.get_command(ctx, ctx.invoked_subcommand)
+                    assert command is not None
+                    error.ctx = click.Context(command, parent=ctx, info_name=ctx.invoked_subcommand)
                 raise
             except (KeyboardInterrupt, Exception) as error:
                 interrupted = is_interrupt(error)
@@ -146,7 +154,7 @@ def _usage_error(error: click.ClickException) -> int:
 def _fail(command: str, message: str, code: int) -> int:
     if code == INTERRUPTED and sys.stderr.isatty():
         click.echo(err=True)  # ends the line on which the terminal shows ^C
-    click.echo(f"{command}: {' '.join(message.split())}", err=True)
+    click.echo(f"{command}: {re.sub(_BREAKS, ' ', message).strip()}", err=True)
     return code
 
 
@@ -157,12 +165,16 @@ def _message(error: BaseException) -> str:
         return f"{path}{error.strerror[0].lower()}{error.strerror[1:]}."
     if isinstance(error, MemoryError) and not isinstance(error, TanagerError):
         return "out of memory. Use a simpler model (nb), fewer columns, or a machine with more memory."
-    return str(error)
+    from tanager.cli.wording import as_options
+
+    return as_options(str(error))
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_position: Any, **_more: Any) -> None:
     """Print warnings of the library as notes for the user."""
-    click.echo(f"note: {message}", err=True)
+    from tanager.cli.wording import as_options
+
+    click.echo(f"note: {as_options(str(message))}", err=True)
 
 
 @click.group(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -98,8 +99,8 @@ def table(
 
 
 def one_line(text: str) -> Text:
-    """Text that is truncated, not wrapped, on a narrow console."""
-    return Text(text, no_wrap=True, overflow="ellipsis")
+    """Text that is truncated, not wrapped, on a narrow console; line breaks in it are blanks."""
+    return Text(re.sub(r"[\r\n\t\f\v]+", " ", text), no_wrap=True, overflow="ellipsis")
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:

@@ -22,13 +22,23 @@ def show_nomogram(
         if output is not None:
             found.plot(output, top=top)
     screen.say(f"{found.answer} rather than {found.against}: prior {found.prior:+.4f}", style="bold")
-    shown = [(axis.column, _points(axis)) for axis in found.axes[:top]]
+    shown = [(_axis(axis), _points(axis)) for axis in found.axes[:top]]
     screen.show(table(("column", "log-odds of its values"), shown, elastic=["log-odds of its values"]))
     if len(found.axes) > top:
         screen.say(f"and {len(found.axes) - top:,} more columns. See --top.")
+    if any(axis.given for axis in found.axes[:top]):
+        screen.say(
+            "Lines with (where ... = ?) hold while that value is missing; with it they are others: see tanager explain."
+        )
     if output is not None:
         screen.say(f"\nPicture written to {output}")
     screen.document(_report(found) | ({"picture": output} if output else {}))
+
+
+def _axis(axis: Any) -> str:
+    """The column, and the values of others at which its own are shown."""
+    given = ", ".join(f"{name} = {value}" for name, value in axis.given.items())
+    return f"{axis.column} (where {given})" if given else str(axis.column)
 
 
 def _points(axis: Any) -> str:

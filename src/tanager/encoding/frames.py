@@ -51,7 +51,8 @@ def pandas_columns(X: Any) -> Columns:
     """Names, number of rows and readers of a pandas frame."""
     if X.ndim != 2:
         raise DataError(
-            f"Expected 2D array, got a pandas {type(X).__name__} instead. Reshape your data: pass X.to_frame()."
+            f"Expected 2D array, got a pandas {type(X).__name__} instead. Reshape your data: pass X.to_frame().T if it "
+            "is one row (or take a table of one row, as table.iloc[[0]] does), X.to_frame() if it is one column."
         )
     columns = _FrameColumns(X)
     return list(X.columns), len(X), [partial(columns.read, i, str(name)) for i, name in enumerate(X.columns)]

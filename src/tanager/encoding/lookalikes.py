@@ -15,7 +15,7 @@ ODD = 0.05  # so many of the values may be something else
 LOOKS_LIKE = "; looks like "  # in the reason of a column, before what it looks like
 
 _COMMA = re.compile(r"[-+]?\d+,\d+", re.ASCII)
-_DATE = re.compile(r"(?:\d{1,2}([./-])\d{1,2}\1\d{4}|\d{4}([./])\d{1,2}\2\d{1,2})(?:[T ]\d{1,2}:\d\d.*)?", re.ASCII)
+_DATE = re.compile(r"(?:\d{1,2}([./-])\d{1,2}\1\d{4}|\d{4}([./-])\d{1,2}\2\d{1,2})(?:[T ]\d{1,2}:\d\d.*)?", re.ASCII)
 _DIGITS = re.compile(r"[-+]?\d+", re.ASCII)
 
 
@@ -26,6 +26,8 @@ def lookalike(values: Sequence[object], is_number: Callable[[object], bool]) -> 
     "; looks like numbers but for 'many'"
     >>> lookalike([f"{day}.4.2024" for day in range(1, 31)], str.isdigit)
     "; looks like dates such as '1.4.2024'"
+    >>> lookalike([f"{day}.4.2024" for day in range(1, 31)] + [f"2024-05-{day}" for day in range(10, 31)], str.isdigit)
+    "; looks like dates such as '1.4.2024' and '2024-05-10'"
     >>> lookalike([f"{euros},50" for euros in range(30)], str.isdigit)
     "; looks like numbers with a decimal comma such as '0,50'"
     """
@@ -45,8 +47,17 @@ def lookalike(values: Sequence[object], is_number: Callable[[object], bool]) -> 
         if others:
             return f"{LOOKS_LIKE}{name} but for {first_few([repr(value) for value in others])}"
         if name != "numbers":
-            return f"{LOOKS_LIKE}{name} such as {next(filter(fits, values))!r}"
+            fitting: dict[str, str] = {}
+            for value in filter(fits, values):
+                fitting.setdefault(_written(value), repr(value))
+            return f"{LOOKS_LIKE}{name} such as {' and '.join([*fitting.values()][:2])}"
     return ""
+
+
+def _written(value: object) -> str:
+    """In which way a date is written: what separates its parts, and whether the year comes first."""
+    found = _DATE.fullmatch(str(value).strip())
+    return "" if found is None else f"{found[1] or ''} {found[2] or ''}"
 
 
 def looks_told(reason: str) -> str:

@@ -109,6 +109,8 @@ def read_table(X: Any) -> Table:
         return _from_mapping(X)
     if hasattr(X, "__array__"):
         return _from_array(np.asarray(X))
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise DataError(f"X is a {type(X).__name__}, whose rows are not there yet. Pass X.collect().")
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
         raise DataError(_expected_2d(f"a {type(X).__name__}"))
     return _from_rows(list(X))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import rows_at
 from tanager.encoding.kinds import settled
+from tanager.errors import DataWarning
 from tanager.estimator import clone
 from tanager.evaluate.measures import accuracy, brier, log_loss, measure, reliability, rmse, rmse_full
 from tanager.evaluate.plan import EvaluationPlan, LabelledTable
@@ -140,7 +142,10 @@ def _fitted_record(plan: EvaluationPlan, name: str, part: int, test: np.ndarray,
 
     data = plan.data
     model = clone(plan.models[name])
-    with threadpool_limits(1):  # the folds share the cores already
+    # The folds share the cores already; and that the rows of a fold have values or columns that the others have not is
+    # the same for all classifiers, most of which are not asked by ``predict_proba``.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
         start = time.perf_counter()
         model.fit(rows_at(data.X, np.flatnonzero(training)), data.labels[training])
         fitted = time.perf_counter()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.evaluate.aggregate import HIGHER, median_of
+from tanager.evaluate.aggregate import HIGHER, median_of, value_of
 from tanager.evaluate.significance import average_ranks, friedman, nemenyi
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _ENOUGH_FOLDS = 5  # for a test; of fewer the means decide
+_MOST_FOLDS = 0.75  # of the folds: a classifier that is better in so many has probably found something
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,25 @@ def _without_columns(results: Results, order: Sequence[str], measure: str) -> st
         if len(order) == 1
         else f"None of these {len(order)} classifiers is significantly"
     )
+    n_better, n_folds = _folds_better_than_shares(results, best, measure)
+    advice = "Other columns are needed here, more than another classifier."
+    if n_better >= _MOST_FOLDS * n_folds:
+        advice = (
+            f"That is better in {n_better} of {n_folds} folds, which differ too much to be sure: more rows would tell."
+        )
     return (
         f"{who} better than the shares of the classes alone, without any column: their {word} is {shares:.4f}, and "
-        f"{them} {value:.4f}. Other columns are needed here, more than another classifier."
+        f"{them} {value:.4f}. {advice}"
     )
+
+
+def _folds_better_than_shares(results: Results, name: str, measure: str) -> tuple[int, int]:
+    """In how many folds a classifier is better than the shares of the classes alone, and how many folds there are."""
+    (dataset,) = results.datasets
+    folds = results.folds(dataset, name)
+    sign = 1 if measure in HIGHER else -1
+    better = [sign * (value_of(fold, measure) - value_of(fold["class_shares"], measure)) > 0 for fold in folds]
+    return sum(better), len(folds)
 
 
 def _margin(results: Results, order: Sequence[str], measure: str, alpha: float) -> str:

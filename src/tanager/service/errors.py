@@ -116,9 +116,7 @@ _NAMES = {
 def from_decoder(error: Exception, body: bytes, fields: tuple[str, ...]) -> ServiceError:
     """An error of the JSON decoder, with the full place; the decoder itself does not name the columns of a row."""
     if not isinstance(error, msgspec.ValidationError):
-        why = _lower(str(error).removeprefix("JSON is malformed: "))
-        sentence = f"the body is not valid JSON: {why}. Check it with: python -m json.tool"
-        return ServiceError("bad_json", sentence)
+        return ServiceError("bad_json", _malformed(_lower(str(error).removeprefix("JSON is malformed: ")), body))
     text = str(error)
     unknown = re.search(r"unknown field `(.*)`", text)
     if unknown:
@@ -144,6 +142,26 @@ _FORMS = {
     "what_if": 'an object, such as {"wanted": "yes"}',
     "the body": 'an object, such as {"row": {"colour": "red", "size": 3}}',
 }
+
+
+def _malformed(why: str, body: bytes) -> str:
+    """What is wrong with a body that is no JSON, and what to do.
+
+    >>> _malformed("invalid character (byte 6)", b'{"a": NaN}')
+    'the body is not valid JSON, which has no NaN (byte 6). Send null for a missing cell.'
+    >>> _malformed("input data was truncated", b"")
+    'the body is empty; it takes an object, such as {"row": {"colour": "red", "size": 3}}.'
+    >>> _malformed("trailing comma in object (byte 8)", b'{"a": 1,}')
+    'the body is not valid JSON: trailing comma in object (byte 8). Check it with: python -m json.tool'
+    """
+    if not body.strip():
+        return f"the body is empty; it takes {_FORMS['the body']}."
+    place = re.search(r"\(byte (\d+)\)", why)
+    no_number = place and re.match(rb"NaN|-?Infinity", body[int(place[1]) :].removeprefix(b"-"))
+    if place and no_number:  # which Python's own json writes and reads
+        name = no_number[0].decode()
+        return f"the body is not valid JSON, which has no {name} {place[0]}. Send null for a missing cell."
+    return f"the body is not valid JSON: {why}. Check it with: python -m json.tool"
 
 
 def _wrong_kind(where: str, text: str) -> str:
@@ -175,9 +193,11 @@ def _wrong_cell(place: str, body: bytes) -> ServiceError:
     except (ValueError, LookupError, StopIteration, RecursionError):
         name, cell = "", None
     where = f"{place}.{name}" if name else place
-    kind = _NAMES.get("array" if isinstance(cell, list) else "object" if isinstance(cell, dict) else "", "out of range")
+    kind, way_out = _NAMES.get("array" if isinstance(cell, list) else "object" if isinstance(cell, dict) else ""), ""
+    if kind is None:
+        kind, way_out = "out of range", ' Send a larger whole number as text, such as "12345678901234567890".'
     return ServiceError(
-        "wrong_type", f"{where} is {kind}; a cell is text, a number of 64 bits, true, false or null.", where
+        "wrong_type", f"{where} is {kind}; a cell is text, a number of 64 bits, true, false or null.{way_out}", where
     )
 
 

@@ -76,7 +76,8 @@ def _operation(route: RouteSpec, reference: Schemas, *, token: bool) -> dict[str
     if parameters:
         operation["parameters"] = parameters
     if route.request:
-        body = {"application/json": {"schema": reference[route.request]}}
+        example = {"example": route.example} if route.example else {}
+        body = {"application/json": {"schema": reference[route.request], **example}}
         operation["requestBody"] = {"required": True, "content": body}
     if token and not route.public:
         operation["security"] = [{"bearer": []}]

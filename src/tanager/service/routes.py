@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec import Struct
 
@@ -11,7 +13,10 @@ from tanager.service import messages
 
 @dataclass(frozen=True)
 class RouteSpec:
-    """One route: the method of ``Service`` that handles it, the body it takes, and the body it returns (None: text)."""
+    """One route: the method of ``Service`` that handles it, the body it takes, and the body it returns (None: text).
+
+    ``example`` is a body to start from, with columns and labels that stand for those of the model.
+    """
 
     method: str
     path: str
@@ -20,15 +25,22 @@ class RouteSpec:
     request: type[Struct] | None = None
     response: type[Struct] | None = None
     public: bool = False  # needs no token
+    example: Mapping[str, Any] | None = None
+
+
+_ROW = {"colour": "red", "size": 3}
 
 
 def _predict(path: str) -> RouteSpec:
-    return RouteSpec("POST", path, "predict", "Predict rows.", messages.PredictRequest, messages.PredictResponse)
+    bodies = messages.PredictRequest, messages.PredictResponse
+    return RouteSpec("POST", path, "predict", "Predict rows.", *bodies, example={"row": _ROW})
 
 
 def _explain(path: str) -> RouteSpec:
     summary = "Explain predictions, and say what would turn them."
-    return RouteSpec("POST", path, "explain", summary, messages.ExplainRequest, messages.ExplainResponse)
+    return RouteSpec(
+        "POST", path, "explain", summary, messages.ExplainRequest, messages.ExplainResponse, example={"row": _ROW}
+    )
 
 
 def _importance(path: str) -> RouteSpec:
@@ -43,7 +55,8 @@ def _nomogram(path: str) -> RouteSpec:
 
 def _learn(path: str) -> RouteSpec:
     summary = "Learn rows with labels, or labels of rows predicted before."
-    return RouteSpec("POST", path, "learn", summary, messages.LearnRequest, messages.LearnResponse)
+    example = {"row": _ROW, "label": "yes"}
+    return RouteSpec("POST", path, "learn", summary, messages.LearnRequest, messages.LearnResponse, example=example)
 
 
 ROUTES = (
