@@ -21,7 +21,7 @@ from tanager.encoding.kinds import as_written, reads_as_number, with_numbers
 from tanager.encoding.marks import is_mark
 from tanager.encoding.schema import Column, Value, is_number
 from tanager.encoding.unseen import Unseen
-from tanager.encoding.values import Categories, Cells, Numbers, is_missing, not_a_number, number, plain
+from tanager.encoding.values import Categories, Cells, DateText, Numbers, is_missing, not_a_number, number, plain
 
 UNSEEN = ("ignore", "smooth", "error", "as learned")
 NUMBER = frozenset({int, float, bool})
@@ -428,6 +428,78 @@ class OfDates(Codec):
 
     def row_of_cut(self, cells: Cells) -> int | None:
         return self.inner.row_of_cut(self._parts(cells))
+
+
+class Unsettled(Codec):
+    """A column that held numbers or dates so far, of which a few further rows decide: other text is missing until then.
+
+    >>> size = unsettled(codec(Column("size", "numeric", cuts=(2.5,))))
+    >>> size.code("3", 255, "ignore"), size.code("unknown", 255, "ignore")
+    (1, 255)
+    """
+
+    def __init__(self, inner: Codec) -> None:
+        self.column, self.inner, self.find = inner.column, inner, inner.find
+        self.tells_unseen = inner.tells_unseen
+
+    def _fits(self, value: object) -> bool:
+        """Whether a cell is what the column holds, or missing."""
+        try:
+            if self.column.part:
+                date_cell(value, self.column.table_name)
+            else:
+                cell_number(value, self.column.name)
+        except errors.DataError:
+            return False
+        return True
+
+    def _fitting(self, cells: Cells) -> Cells:
+        if isinstance(cells, Numbers) or (self.column.part and isinstance(cells, DateText)):
+            return cells
+        odd = np.array([not self._fits(value) for value in cells.values], dtype=bool)
+        if not odd.any():
+            return cells
+        index = np.where(np.append(odd, False)[cells.index], -1, cells.index).astype(cells.index.dtype)
+        return Categories(cells.values, index, cells.what, exact=False)
+
+    def _or_missing(self, value: object) -> object:
+        return value if self._fits(value) else None
+
+    def is_gap(self, value: object) -> bool:
+        return self.inner.is_gap(self._or_missing(value))
+
+    def table(self) -> object:
+        return self.inner.table()
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
+        return self.inner.encode(self._fitting(cells), out, unseen)
+
+    def code(self, value: object, missing: int, unseen: str) -> int:
+        return self.inner.code(self._or_missing(value), missing, unseen)
+
+    def floats(self, cells: Cells) -> np.ndarray:
+        return self.inner.floats(self._fitting(cells))
+
+    def number(self, value: object) -> float:
+        return self.inner.number(self._or_missing(value))
+
+    def grown(self, cells: Cells, max_values: int) -> Codec:
+        return self._grown(self.inner.grown(self._fitting(cells), max_values))
+
+    def with_value(self, value: object, max_values: int) -> Codec:
+        return self._grown(self.inner.with_value(self._or_missing(value), max_values))
+
+    def row_of_cut(self, cells: Cells) -> int | None:
+        return self.inner.row_of_cut(self._fitting(cells))
+
+    def _grown(self, inner: Codec) -> Codec:
+        return self if inner is self.inner else unsettled(inner)
+
+
+def unsettled(made: Codec) -> Codec:
+    """The same codec, for a column of which further rows may show that it holds no numbers or dates after all."""
+    holds_numbers = made.column.part or made.column.kind in ("numeric", "continuous")
+    return Unsettled(made) if holds_numbers and not isinstance(made, Unsettled) else made
 
 
 CODECS: dict[str, type[Codec]] = {

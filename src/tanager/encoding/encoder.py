@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tanager import _kernels
-from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, codec
+from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, codec, unsettled
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
 from tanager.encoding.dates import DatesOption
 from tanager.encoding.display import encoder_html
@@ -84,6 +84,9 @@ class Encoder(TableTransformer):
     """)
 
     _finder: _kernels.RowFinder | None = None  # of single rows; made when the first one comes
+    # While the first rows of a stream decide what columns hold: those of which an option says it. Of the others it may
+    # come out that they hold no numbers or dates, so that text is no error there.
+    _unsettled_but: set[str] | None = None
 
     def __init__(
         self,
@@ -213,6 +216,8 @@ class Encoder(TableTransformer):
         self._set_codecs([codec(column) for column in schema.columns], schema)
 
     def _set_codecs(self, codecs: list[Codec], schema: Schema | None = None) -> None:
+        if self._unsettled_but is not None:
+            codecs = [c if c.column.table_name in self._unsettled_but else unsettled(c) for c in codecs]
         self._codecs = codecs
         self._schema: Schema = schema or self._schema.with_all(c.column for c in codecs)
         self._finders = [(c.column.table_name, c.find) for c in codecs]
@@ -289,6 +294,16 @@ class Encoder(TableTransformer):
         refuse_unknown_parts(rules, schema.names)
         self._set_schema(schema)
         return self
+
+    def leave_unsettled(self) -> None:
+        """The schema will be learned anew from more rows: until then, text in a column of numbers or dates is missing.
+
+        It is an error still in columns of which an option says that they hold numbers or dates.
+        """
+        names = self._schema.table_names
+        rules = self.rules(names)
+        self._unsettled_but = {names[i] for i in {*rules.requested, *rules.dates} if isinstance(i, int)}
+        self._set_codecs(self._codecs, self._schema)
 
     def leaves_open(
         self, X: TableLike, y_codes: np.ndarray, weights: np.ndarray | None = None, n_classes: int | None = None

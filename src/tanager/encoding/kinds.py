@@ -51,7 +51,7 @@ from tanager.encoding.lookalikes import lookalike
 from tanager.encoding.marks import is_mark, marked, worth_a_word
 from tanager.encoding.ordinal import given_orders, ordinal_column
 from tanager.encoding.schema import APPEARED, Column, Value, is_number
-from tanager.encoding.values import DATE_TYPES, DATES, Categories, Cells, Numbers, plain
+from tanager.encoding.values import DATE_TYPES, DATES, DATES_AS_TEXT, Categories, Cells, Numbers, plain
 from tanager.errors import OptionError, check_option, nearest
 
 Key = int | str
@@ -365,7 +365,7 @@ def reads_as_number(value: object) -> bool:
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= 2**53
 
 
-_OPEN = ("whole numbers", "all missing")  # reasons that further rows may refute
+_OPEN = ("whole numbers", "all missing", NUMBERS_AS_TEXT, DATES_AS_TEXT)  # reasons that further rows may refute
 
 
 def settled(column: Column) -> bool:

@@ -111,6 +111,8 @@ def count_from_start(model: Classifier, warm: WarmUp, n_first: int, *, last: boo
     else:  # no further row may bring a column, so that all are read once
         batch = first = Batch(warm.read(), batch.labels, batch.weights, batch.times)
     model._start_encoder(first, first=last, stream=True)
+    if not last:
+        model.encoder_.leave_unsettled()
     model._count(batch)
 
 

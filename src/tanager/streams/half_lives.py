@@ -194,9 +194,15 @@ class HalfLives(Classifier):
         if "encoder_" not in self.__dict__ and self._first.started:
             _ = self._first.has_learned  # the first row of a warm-up is taken in
         theirs, self._warm_up = self._first.__dict__, self._ladders.first_rows
+        self._followed = theirs.get("encoder_")
         self.__dict__.update({name: theirs[name] for name in _OF_THE_FIRST if name in theirs})
         if self._labels is not None and "encoder_" in theirs:
             self._leave_out_labels(self._labels.names or ())
+
+    def _keep_up(self) -> None:
+        """Follow the first member where it has learned its columns anew."""
+        if self._first.__dict__.get("encoder_") is not self._followed:
+            self._follow()
 
     def _leave_out_labels(self, further: Sequence[str]) -> None:
         """The columns of the rows as they are given, without last labels."""
@@ -376,6 +382,7 @@ class HalfLives(Classifier):
 
     def _mix(self, said: Said, weights: np.ndarray | None) -> np.ndarray:
         """What the pool makes of answers, row after row; the weights learn."""
+        self._keep_up()
         before, self.n_rows_ = self.n_rows_, self.n_rows_ + len(said)
         if not len(said.classes):
             return np.zeros((len(said), 0))
@@ -474,7 +481,9 @@ class HalfLives(Classifier):
     def _mixed(self, X: Any, *, stream: bool) -> np.ndarray:
         self.check_started()
         self.check_fitted()
-        return self._pool.mix(self._ladders.answer(self._to_answer(X), stream=stream))
+        proba = self._pool.mix(self._ladders.answer(self._to_answer(X), stream=stream))
+        self._keep_up()
+        return proba
 
     def decide(self, proba: np.ndarray) -> np.ndarray:
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
