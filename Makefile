@@ -67,7 +67,7 @@ LINK = ln -sfn $(abspath src/tanager)/* $(abspath $(PLACE))/_*.so build/demo/tan
 
 demo:
 	@$(if $(BUILT),,echo "Installing packages and compiling kernels: first answers after about a minute, all of them after two.")
-	@$(MAKE) --no-print-directory -j 3 demo-rest
+	@$(MAKE) --no-print-directory --silent -j 3 demo-rest
 
 $(VENV)/.core: $(VENV)/.tools $(KERNELS)
 	@$(BIN)/cmake -S . -B $(PLACE) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(BIN)/python) \

@@ -29,7 +29,7 @@ FEWER_ROWS = {  # of the stream, for classifiers that are slow to learn, and why
     "SPODE": (100_000, "it tries every column as the super-parent, row by row"),
     "TC": (100_000, "it counts and reads triples"),
     "Wrapped": (100_000, "it learns a network for every threshold"),
-    "BestOf": (20_000, "it tries eight classifiers, leaving out every row"),
+    "BestOf": (20_000, "it tries nine classifiers on rows that it leaves out"),
     "NetworkForest": (20_000, "it learns hundreds of networks, and a weight for each of their factors"),
     "SuperParentTAN": (10_000, "it tries arc by arc, leaving out every row"),
 }

@@ -101,7 +101,15 @@ OBJECTS: list[Any] = [
     [1],
     {"k": 1},
 ]
-OBJECTS += [date(2020, 1, 1), datetime(1, 1, 1), timedelta(days=10**6), np.float32(1), np.datetime64("NaT"), pd.NA, 1j]
+OBJECTS += [
+    date(2020, 1, 1),
+    datetime(1, 1, 1),
+    timedelta(days=10**6),
+    np.float32(1),
+    np.datetime64("NaT", "ns"),
+    pd.NA,
+    1j,
+]
 OBJECTS += [pd.NaT, object(), "\ud800", frozenset(), Ellipsis, float, np.array([1, 2]), pd.Timestamp("2262-01-01")]
 NAMES = [
     "a",

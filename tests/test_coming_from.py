@@ -34,6 +34,7 @@ def test_both_sides_of_a_page_run(name, tmp_path, monkeypatch):
             exec(compile(code, f"{name}.md", "exec"), names)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array")  # pyAgrum does so, which NumPy 2.5 warns of
 def test_what_pyagrum_answers_is_what_we_answer(tmp_path, monkeypatch):
     pytest.importorskip("pyagrum")
     monkeypatch.chdir(tmp_path)

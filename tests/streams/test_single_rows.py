@@ -87,7 +87,9 @@ def test_single_rows_teach_what_tables_of_one_row_teach(name: str) -> None:
     for r, (row, label) in enumerate(zip(rows, labels, strict=True)):
         if r:
             said = short.predict_proba_one(row)
-            np.testing.assert_array_equal(as_list(said), long.stream_proba([row])[0], err_msg=f"row {r}")
+            # Where NumPy has AVX-512, the last bit of an exponential is another for a table than for one row.
+            rounding = 1e-14 if "gaussian" in name else 0
+            np.testing.assert_allclose(as_list(said), long.stream_proba([row])[0], rtol=rounding, err_msg=f"row {r}")
         short.learn_one(row, label)
         long.partial_fit([row], [label])
     np.testing.assert_array_equal(short.predict_proba(rows), long.predict_proba(rows))
