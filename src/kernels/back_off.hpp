@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace tanager::scoring {
 
 constexpr double kLeastStrength = 1e-3, kMostStrength = 1e6;
@@ -69,11 +71,13 @@ class BackOffGatherer {
     const Fill &fill_;
     std::vector<int> slot_;
     std::vector<Seen> seen_;
+    std::int64_t n_read_ = 0;  // contexts
     BackOffCells cells_;
 
     void visit(std::size_t level) {
         Seen &s = seen_[level];
         if (!fill_(int(level), slot_.data(), s.own.data())) return;
+        check_interrupt(n_read_++);
         std::fill(s.context.begin(), s.context.end(), 0.0);
         std::fill(s.place.begin(), s.place.end(), -1);
         bool any = false;

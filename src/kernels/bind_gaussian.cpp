@@ -14,6 +14,7 @@ using namespace tanager;
 namespace {
 
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using RowsOut = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Contiguous = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::vector<int> checked_labels(const AnyArray &array, std::int64_t n_rows, int k) {
@@ -330,6 +331,22 @@ bool ratios(const Digits &digits, const Windows &windows, double ddof, double sc
     return true;
 }
 
+// From logs of the joint to probabilities. A row that comes alone is to be answered as in a table, to the last bit: so
+// none is left to NumPy, whose exponentials depend on the processor.
+void normalise(double *joint, std::size_t k) {
+    if (k == 0) return;
+    const double top = *std::max_element(joint, joint + k);
+    double total = 0;
+    for (std::size_t c = 0; c < k; ++c) total += joint[c] = std::exp(joint[c] - top);
+    for (std::size_t c = 0; c < k; ++c) joint[c] /= total;
+}
+
+void posteriors(const RowsOut &log_joint) {
+    nb::gil_scoped_release release;
+    const std::size_t k = log_joint.shape(1);
+    for (std::size_t r = 0; r < log_joint.shape(0); ++r) normalise(log_joint.data() + r * k, k);
+}
+
 // The posterior of one row of naive Bayes, from the log joint of its columns with codes; None where a number is not
 // usable as it is.
 nb::object posterior(const Digits &digits, const Windows &windows, double ddof, double scale, const Contiguous &row,
@@ -344,11 +361,9 @@ nb::object posterior(const Digits &digits, const Windows &windows, double ddof, 
     std::vector<double> joint(k);
     Moments(std::move(sums), ddof, scale).log_ratios(row.data(), joint.data());
     for (std::size_t c = 0; c < k; ++c) joint[c] += log_joint[c];
-    const double top = *std::max_element(joint.begin(), joint.end());
-    double total = 0;
-    for (double &share : joint) total += share = std::exp(share - top);
+    normalise(joint.data(), k);
     nb::list answer;
-    for (const double share : joint) answer.append(share / total);
+    for (const double share : joint) answer.append(share);
     return answer;
 }
 
@@ -424,6 +439,7 @@ void bind_gaussian(nb::module_ &m) {
     m.def("moment_ratios", &ratios, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("ddof"),
           nb::arg("scale"), nb::arg("values"), nb::arg("ratios").noconvert(), nb::arg("highest").noconvert(),
           nb::arg("labels").none() = nb::none(), nb::arg("raw").none() = nb::none());
+    m.def("posteriors", &posteriors, nb::arg("log_joint").noconvert());
     m.def("moment_posterior", &posterior, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("ddof"),
           nb::arg("scale"), nb::arg("row"), nb::arg("log_joint"));
     m.def("stream_moments", &run, nb::arg("rows"), nb::arg("labels"), nb::arg("raw"), nb::arg("scales"),

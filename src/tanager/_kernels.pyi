@@ -998,6 +998,9 @@ def stream_moments(
     False, and nothing is done, where there is no room for the digits of a row.
     """
 
+def posteriors(log_joint: _Floats) -> None:
+    """Turn logs of the joint, a row for each, into probabilities: where they are."""
+
 def moment_posterior(
     digits: _Integers, windows: _Integers, ddof: int, scale: float, row: _Floats, log_joint: list[float]
 ) -> list[float] | None:

@@ -31,6 +31,7 @@ tables = st.one_of(samples(max_rows=200, max_variables=6), tangled_samples(), ta
 
 @examples(60)
 @given(tables, thresholds, limits, st.booleans())
+@example(tangled(7, 40, 0), 0.02, 8, True)  # here the only other parent lies on paths that are closed without it
 def test_along_an_order_the_arcs_are_those_of_the_plain_algorithm(sample, threshold, limit, shrink):
     order = list(reversed(range(len(sample.names))))
     names = [sample.names[i] for i in order]

@@ -133,6 +133,16 @@ def test_any_table_can_be_learned(sample, tabu, restarts):
     assert is_acyclic({v: learned.network.parents(v) for v in learned.network.names})
 
 
+def test_a_column_in_which_nothing_was_seen_is_no_matter():
+    table, y = [[None, "a"], [None, "b"], [None, "a"], [None, "a"]], ["x", "y", "x", "y"]
+    whole, empty = (
+        BAN(learner=HillClimb(score="cll", penalty=0.1)).partial_fit(rows, y) for rows in (table, [[None] for _ in y])
+    )
+    alone = BAN(learner=HillClimb(score="cll", penalty=0.1)).partial_fit([row[1:] for row in table], y)
+    np.testing.assert_allclose(whole.predict_proba(table), alone.predict_proba([row[1:] for row in table]))
+    np.testing.assert_allclose(empty.predict_proba([["new"]]), [[0.5, 0.5]])
+
+
 def test_a_parameter_that_costs_nothing_gets_more_arcs_and_a_dear_one_none():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (80, 5)).astype(str)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
@@ -17,10 +18,9 @@ from tanager.scoring.view import View
 
 def normalised(log_joint: np.ndarray) -> np.ndarray:
     """Probabilities of the classes from logs of the joint, row by row."""
-    top = log_joint.max(axis=1, keepdims=True)
-    proba = np.exp(log_joint - top)
-    posterior: np.ndarray = proba / proba.sum(axis=1, keepdims=True)
-    return posterior
+    proba = np.array(log_joint, order="C")
+    _kernels.posteriors(proba)
+    return proba
 
 
 class Gaussian:

@@ -8,7 +8,8 @@ import numpy as np
 
 _MOST_STEPS = 100  # some ten are usual
 _LEAST_GAIN = 1e-12  # of a step, relative
-_AT_BOUND = 1e-12
+_LEAST_MOVE = 1e-10  # of a number, relative
+_AT_BOUND, _NEAR_BOUND = 1e-12, 1e-4
 
 
 def _never(w: np.ndarray, gradient: np.ndarray) -> bool:
@@ -40,13 +41,18 @@ def least(
         gradient, second = slope(w)
         if done(w, gradient):
             break
-        free = (w > lower + _AT_BOUND) | (gradient < 0.0)
+        # What presses against a bound that is near would keep all others from moving; nearer to the end that is nearer.
+        near = np.clip(np.abs(w - np.maximum(w - gradient, lower)).max(initial=0.0), _AT_BOUND, _NEAR_BOUND)
+        free = (w > lower + near) | (gradient < 0.0)
         step = np.where(free, 0.0, lower - w)  # what rests at its bound goes there
         inner = second[np.ix_(free, free)]
         ridge = 1e-10 * max(float(np.trace(inner)), 1e-300) * np.eye(len(inner))  # two numbers may say the same
         step[free] = -np.linalg.solve(inner + ridge, gradient[free]) if len(inner) else 0.0
-        before, size = value, 1.0
-        while size > 1e-10:
+        before, size, longest = value, 1.0, float(np.abs(step).max(initial=0.0))
+        shortest = _LEAST_MOVE * (1.0 + float(np.abs(w).max(initial=0.0)))
+        while (
+            size * longest > shortest
+        ):  # where numbers say the same, the whole step may be a thousand million times too long
             new = np.maximum(w + size * step, lower)
             if (value := loss(new)) <= before + 1e-4 * float(gradient @ (new - w)):
                 break

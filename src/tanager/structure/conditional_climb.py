@@ -66,7 +66,8 @@ class ConditionalClimb(Climb):
     def _group(self) -> None:
         """Rows that are alike but for the class become one, with the weight of each class."""
         sample, task = self.sample, self.task
-        variables = [i for i in dict.fromkeys((*task.nodes, *task.given)) if i != self.target]
+        seen = [i for i in dict.fromkeys((*task.nodes, *task.given)) if self.n_values[i]]
+        variables = [i for i in seen if i != self.target]
         rows, at = np.unique(sample.codes[:, variables], axis=0, return_inverse=True)
         self.places = {i: place for place, i in enumerate(variables)}
         weights = np.ones(len(at)) if sample.weights is None else sample.weights

@@ -296,7 +296,7 @@ class OrderedSkeleton(Skeleton):
     def cut(self, a: int, b: int) -> set[int]:
         """The other parents of the later node that lie on paths to the earlier; or fewer nodes, if there are such."""
         own = self.parents[b] & self.between(a, b)
-        fewer = greedy_cut(self.parents, a, b) if self.shrink and len(own) > 1 else None
+        fewer = greedy_cut(self.parents, a, b) if self.shrink and own else None
         return own if fewer is None or len(fewer) >= len(own) else fewer
 
     def separate(self, a: int, b: int, given: set[int]) -> Attempt:
