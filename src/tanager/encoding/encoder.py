@@ -80,8 +80,10 @@ class Encoder(TableTransformer):
     unlisted = names_in("""
         adopt continuous_row continuous_values encode_row encode_rows extend first_values found_row from_schema given
         has_cut is_cut_by keep_values knows_columns late_columns learn learn_and_encode leaves_open leaves_out new_names
-        numbers numbers_row options own_codes quick_row rows_until_cut rules rules_of take_cuts update_row
+        numbers numbers_row options own_codes rows_until_cut rules rules_of take_cuts update_row
     """)
+
+    _finder: _kernels.RowFinder | None = None  # made when a single row comes
 
     def __init__(
         self,
@@ -217,7 +219,7 @@ class Encoder(TableTransformer):
         self._most_values = int(self._schema.n_values.max(initial=0))
         self._row_type = code_type(self._most_values, "ignore")
         self._continuous = [i for i, c in enumerate(codecs) if c.column.kind == "continuous"]
-        self._finder: _kernels.RowFinder | None = None
+        self._finder = None
         self._numbers: tuple[Sequence[int], _kernels.NumberFinder] | None = None
 
     # Learning
@@ -593,7 +595,7 @@ class Encoder(TableTransformer):
         array
             A code for each column.
         """
-        codes = self.quick_row(row, unseen)
+        codes = self._quick_row(row, unseen)
         return self._finish_row(row, self._find_row(row), unseen) if codes is None else codes
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]], unseen: str = "ignore") -> np.ndarray | None:
@@ -609,7 +611,7 @@ class Encoder(TableTransformer):
         except DataError:
             return None
 
-    def quick_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray | None:
+    def _quick_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray | None:
         """The codes of a row in which nothing is new or odd; None for any other."""
         if type(row) is not dict:
             return None
@@ -619,7 +621,9 @@ class Encoder(TableTransformer):
         return codes if finder.find(row, codes) else None
 
     def found_row(self, row: Mapping[str, Any], *, alone: bool = False) -> RowOfCodes | None:
-        """``quick_row`` for the kernels, which take bytes in a fraction of the time of an array.
+        """The codes of a row in which nothing is new or odd; None for any other.
+
+        The kernels take bytes in a fraction of the time of an array.
 
         Parameters
         ----------
@@ -642,7 +646,7 @@ class Encoder(TableTransformer):
             return codes
         if alone and not self._schema.known_names.issuperset(row):  # which left-out names are among
             return None
-        return finder.row(row, False) if narrow else self.quick_row(row)
+        return finder.row(row, False) if narrow else self._quick_row(row)
 
     def _row_finder(self) -> _kernels.RowFinder:
         self._check_schema()
@@ -684,7 +688,7 @@ class Encoder(TableTransformer):
         array
             A code for each column.
         """
-        quick = self.quick_row(row, "ignore")
+        quick = self._quick_row(row, "ignore")
         if quick is not None:
             return quick
         codes = self._find_row(row)
