@@ -138,6 +138,92 @@ pool::Pool as_pool(const std::string &kind, const Line &weights, const Line &squ
         kind == "logarithmic", int(n_members), int(n_classes), weights.data(), square.data(), step, keep, share, least};
 }
 
+// --- single rows ---------------------------------------------------------------------------------------------------
+
+struct Aodes {
+    using Members = half_lives::Members;
+    using Stream = half_lives::Stream;
+    static constexpr auto answer = half_lives::answer;
+    static constexpr auto test_then_train = half_lives::test_then_train;
+};
+struct Naives {
+    using Members = naive_half_lives::Members;
+    using Stream = naive_half_lives::Stream;
+    static constexpr auto answer = naive_half_lives::answer;
+    static constexpr auto test_then_train = naive_half_lives::test_then_train;
+};
+int columns_of(const half_lives::Members &members) { return members.store.n; }
+int columns_of(const naive_half_lives::Members &members) { return members.n; }
+
+// What members say of single rows, and what their pool makes of it: arrays are looked at once, and not for every row.
+// The GIL is kept, as a row takes a microsecond or two.
+template <class Kind>
+class PooledRows {
+    using Members = typename Kind::Members;
+
+  public:
+    PooledRows(const Members &members, std::shared_ptr<void> held, const Fades &fade, const Counters &halved,
+               const pool::Pool &pool)
+        : members_(members), pool_(pool), held_(std::move(held)), fade_(fade), halved_(halved),
+          said_(std::size_t(pool.n_members) * std::size_t(pool.n_classes)), mixed_(std::size_t(pool.n_classes)) {
+        expect(int(fade.shape(0)) == pool.n_members && fade.shape(1) == 1 && int(halved.shape(0)) == pool.n_members,
+               "there must be one factor to fade by per member");
+        for (int m = 0; m < pool.n_members; ++m)
+            expect(fade.data()[m] > 0 && fade.data()[m] <= 1, "a factor to fade by is above 0 and at most 1");
+    }
+
+    nb::list answer(nb::handle codes) {
+        const RowOfCodes row(codes, columns_of(members_));
+        said_of_ = nb::object();
+        Kind::answer(members_, row, said_.data());
+        said_of_ = nb::borrow(codes);
+        pool::mix(pool_, said_.data(), 1, mixed_.data());
+        nb::list answer;
+        for (const double p : mixed_) answer.append(p);
+        return answer;
+    }
+
+    // Whether the row was learned, by members and pool; nothing has changed where a value or its class is not known.
+    bool learn(nb::handle codes, std::uint16_t label, double weight) {
+        const RowOfCodes row(codes, columns_of(members_));
+        // What was said of bytes that are the same is said of this row, too: it is often the one that was answered
+        // last.
+        const bool known = said_of_.is_valid() && PyBytes_CheckExact(codes.ptr()) &&
+                           PyBytes_CheckExact(said_of_.ptr()) && said_of_.equal(codes);
+        said_of_ = nb::object();
+        const auto *labels = reinterpret_cast<const std::byte *>(&label);
+        const Codes label_codes{labels, true, 1, sizeof label, sizeof label};
+        const Weights weights{reinterpret_cast<const std::byte *>(&weight), 0};
+        typename Kind::Stream stream{{row, label_codes, weights}, fade_.data(), {}, nullptr, nullptr, halved_.data()};
+        if (!known) stream.judged = said_.data();
+        if (Kind::test_then_train(members_, stream) == 0) return false;
+        pool::learn(pool_, said_.data(), said_.data(), label_codes, weights, mixed_.data(), nullptr);
+        return true;
+    }
+
+  private:
+    Members members_;
+    pool::Pool pool_;
+    std::shared_ptr<void> held_;  // the arrays that members and pool point into
+    Fades fade_;
+    Counters halved_;
+    std::vector<double> said_, mixed_;
+    nb::object said_of_;  // the codes that `said_` is about, while no row has been learned since
+};
+
+// What a Pool of Python is made of, in the order of the arguments of the kernels.
+using PoolSettings = std::tuple<std::string, Line, Line, double, double, double, double>;
+
+pool::Pool as_pool(const PoolSettings &settings, int n_members, int n_classes) {
+    const auto &[kind, weights, square, step, keep, share, least] = settings;
+    return as_pool(kind, weights, square, step, keep, share, least, std::size_t(n_members), std::size_t(n_classes));
+}
+
+template <class... Part>
+std::shared_ptr<void> as_held(const Part &...part) {
+    return std::make_shared<std::tuple<Part...>>(part...);
+}
+
 double *as_mixed(const Plane &out, const Answers &answers) {
     expect(out.shape(0) == answers.shape(0) && out.shape(1) == answers.shape(2),
            "the output must be of shape (rows, classes)");
@@ -162,6 +248,34 @@ void bind_pool(nb::module_ &m) {
           "classes"_a.noconvert(), "singles"_a.noconvert(), "units"_a.noconvert(), "pseudo"_a, "codes"_a, "labels"_a,
           "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.none().noconvert(),
           "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
+    nb::class_<PooledRows<Aodes>>(m, "PooledAodes")
+        .def(
+            "__init__",
+            [](PooledRows<Aodes> *self, std::shared_ptr<PyStore> store, const Line &units, double pseudo,
+               double min_count, const Fades &fade, const Counters &halved, const PoolSettings &pool) {
+                const half_lives::Members members = as_members(*store, units, pseudo, min_count);
+                const pool::Pool own = as_pool(pool, members.n_members, members.n_classes());
+                new (self) PooledRows<Aodes>(members, as_held(store, units, pool), fade, halved, own);
+            },
+            "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a, "fade"_a.noconvert(), "halved"_a.noconvert(),
+            "pool"_a.noconvert())
+        .def("answer", &PooledRows<Aodes>::answer)
+        .def("learn", &PooledRows<Aodes>::learn);
+    nb::class_<PooledRows<Naives>>(m, "PooledNaives")
+        .def(
+            "__init__",
+            [](PooledRows<Naives> *self, const Integers &offsets, const Counters &n_values, const Line &classes,
+               const Plane &singles, const Line &units, double pseudo, const Fades &fade, const Counters &halved,
+               const PoolSettings &pool) {
+                const naive_half_lives::Members members = as_naive(offsets, n_values, classes, singles, units, pseudo);
+                const pool::Pool own = as_pool(pool, members.n_members, members.n_classes);
+                auto held = as_held(offsets, n_values, classes, singles, units, pool);
+                new (self) PooledRows<Naives>(members, std::move(held), fade, halved, own);
+            },
+            "offsets"_a.noconvert(), "n_values"_a.noconvert(), "classes"_a.noconvert(), "singles"_a.noconvert(),
+            "units"_a.noconvert(), "pseudo"_a, "fade"_a.noconvert(), "halved"_a.noconvert(), "pool"_a.noconvert())
+        .def("answer", &PooledRows<Naives>::answer)
+        .def("learn", &PooledRows<Naives>::learn);
     m.def(
         "mix_pool",
         [](const std::string &kind, const Line &weights, const Line &square, double step, double keep, double share,

@@ -1184,6 +1184,49 @@ def stream_naive_half_lives(
 def mirror_pairs(store: Store) -> None:
     """Copy the lower triangle of the pairs to the upper one."""
 
+_Pool = tuple[str, _Floats, _Floats, float, float, float, float]  # the first arguments of `mix_pool`
+
+class PooledAodes:
+    """Single rows of half-lives side by side and their pool; arrays are looked at once.
+
+    As `stream_half_lives`, for rows that all fade alike: `fade` is of shape (members, 1).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        units: _Floats,
+        pseudo: float,
+        min_count: float,
+        fade: _Floats,
+        halved: _Integers,
+        pool: _Pool,
+    ) -> None: ...
+    def answer(self, codes: _RowOfCodes) -> list[float]:
+        """What the pool makes of the answers of its members to one row."""
+    def learn(self, codes: _RowOfCodes, label: int, weight: float) -> bool:
+        """Let pool and members learn one row; False, and nothing has changed, where its class or a value is new."""
+
+class PooledNaives:
+    """The same for naive Bayes."""
+
+    def __init__(
+        self,
+        offsets: _Integers,
+        n_values: _Integers,
+        classes: _Floats,
+        singles: _Floats,
+        units: _Floats,
+        pseudo: float,
+        fade: _Floats,
+        halved: _Integers,
+        pool: _Pool,
+    ) -> None: ...
+    def answer(self, codes: _RowOfCodes) -> list[float]:
+        """What the pool makes of the answers of its members to one row."""
+    def learn(self, codes: _RowOfCodes, label: int, weight: float) -> bool:
+        """Let pool and members learn one row; False, and nothing has changed, where its class or a value is new."""
+
 def mix_pool(
     kind: str,
     weights: _Floats,

@@ -211,3 +211,20 @@ def test_a_row_of_gaussian_columns_is_answered_as_in_a_table(odd: float | None) 
     row = {"a": odd, "b": 0.1, "c": "u"}
     answer = model.predict_proba_one(row)
     assert list(answer.values()) == pytest.approx(model.predict_proba([row])[0].tolist(), rel=1e-12)
+
+
+@pytest.mark.parametrize("of", [AODE, NaiveBayes])
+@pytest.mark.parametrize("by_table", [False, True])
+def test_what_members_said_of_a_row_serves_it_until_another_row_is_learned(of: Any, by_table: bool) -> None:
+    rows, labels = stream(90)
+    asked, alone = (HalfLives(of(warm_up=40)).partial_fit(rows[:60], labels[:60]) for _ in range(2))
+    for row, label, next_row, next_label in zip(rows[60:], labels[60:], rows[59:], labels[59:], strict=False):
+        asked.predict_proba_one(row)
+        for model in (asked, alone):
+            if by_table:
+                model.partial_fit([next_row], [next_label])
+            else:
+                model.learn_one(next_row, next_label)
+            model.learn_one(row, label)
+        assert asked.weights_ == alone.weights_
+    np.testing.assert_array_equal(asked.predict_proba(rows), alone.predict_proba(rows))

@@ -80,7 +80,7 @@ class Encoder(TableTransformer):
     unlisted = names_in("""
         adopt continuous_row continuous_values encode_row encode_rows extend first_values found_row from_schema given
         has_cut is_cut_by keep_values knows_columns late_columns learn learn_and_encode leaves_open leaves_out new_names
-        numbers numbers_row options own_codes quick_row rows_until_cut rules rules_of take_cuts update_row
+        numbers numbers_row options own_codes rows_until_cut rules rules_of take_cuts update_row
     """)
 
     _finder: _kernels.RowFinder | None = None  # of single rows; made when the first one comes
@@ -610,7 +610,7 @@ class Encoder(TableTransformer):
         array
             A code for each column.
         """
-        codes = self.quick_row(row, unseen)
+        codes = self._quick_row(row, unseen)
         return self._finish_row(row, self._find_row(row), unseen) if codes is None else codes
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]], unseen: str = "ignore") -> np.ndarray | None:
@@ -626,7 +626,7 @@ class Encoder(TableTransformer):
         except DataError:
             return None
 
-    def quick_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray | None:
+    def _quick_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray | None:
         """The codes of a row in which nothing is new or odd; None for any other."""
         if type(row) is not dict:
             return None
@@ -636,7 +636,9 @@ class Encoder(TableTransformer):
         return codes if finder.find(row, codes) else None
 
     def found_row(self, row: Mapping[str, Any], *, alone: bool = False) -> RowOfCodes | None:
-        """``quick_row`` for the kernels, which take bytes in a fraction of the time of an array.
+        """The codes of a row in which nothing is new or odd; None for any other.
+
+        The kernels take bytes in a fraction of the time of an array.
 
         Parameters
         ----------
@@ -659,7 +661,7 @@ class Encoder(TableTransformer):
             return codes
         if alone and not self._schema.known_names.issuperset(row):  # which left-out names are among
             return None
-        return finder.row(row, False) if narrow else self.quick_row(row)
+        return finder.row(row, False) if narrow else self._quick_row(row)
 
     def _row_finder(self) -> _kernels.RowFinder:
         self._check_schema()
@@ -701,7 +703,7 @@ class Encoder(TableTransformer):
         array
             A code for each column.
         """
-        quick = self.quick_row(row, "ignore")
+        quick = self._quick_row(row, "ignore")
         if quick is not None:
             return quick
         codes = self._find_row(row)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tanager import _kernels
 from tanager.classifiers.aode import AODE
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.streams.pool import Pool
 from tanager.streams.side_by_side import SideBySide, is_plain
+
+if TYPE_CHECKING:
+    from tanager.streams.side_by_side import PooledRows
 
 NEAR = 2**18  # bytes that stay in a near cache
 
@@ -45,6 +49,9 @@ class AodesSideBySide(SideBySide):
 
     def _stream(self, *rows: Any, **late: Any) -> int:
         return _kernels.stream_half_lives(self._store, self.units, *self._estimate, *rows, **late)
+
+    def _bind(self, fade: np.ndarray, pool: Pool) -> PooledRows:
+        return _kernels.PooledAodes(self._store, self.units, *self._estimate, fade, self._halved, pool.settings)
 
     def _copy_back(self) -> None:
         _kernels.mirror_pairs(self._store)

@@ -354,6 +354,9 @@ class HalfLives(Classifier):
         weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
         times = None if time is None else check_times([time], 1)
         only = self._ladders.only if self._labels is None else None
+        if only is not None and only.learn_dict(row, y, sample_weight, times, self._pool):
+            self._note_row()
+            return self
         said = None if only is None else only.run_dict(row, y, sample_weight, times)
         if said is not None:
             self._mix(said, weights)
@@ -363,6 +366,10 @@ class HalfLives(Classifier):
         (row,) = self._to_learn([row], labels, weights)
         self._limit_columns([row])
         only = self._ladders.only
+        if only is not None and only.learn_dict(row, y, sample_weight, times, self._pool):
+            self._note_row()
+            self._note(labels, weights)
+            return self
         said = None if only is None else only.run_dict(row, y, sample_weight, times)
         if said is not None:
             self._mix(said, weights)
@@ -389,6 +396,11 @@ class HalfLives(Classifier):
         proba, path = self._pool.learn(said.answers, said.judged, said.labels, weights)
         self._history.add(before, path)
         return proba
+
+    def _note_row(self) -> None:
+        """Members and pool have learned one row."""
+        self._history.add_row(self.n_rows_, self._pool.weights)
+        self.n_rows_ += 1
 
     def merge(self, other: Any) -> Self:
         """Refused: the weights depend on the order of the rows."""
@@ -467,11 +479,12 @@ class HalfLives(Classifier):
         """Probability of every class known so far; an empty dict before the first row."""
         row = check_row(row, "predict_proba_one")
         only = self._ladders.only if self.started and self._labels is None else None
-        said = None if only is None else only.answer_dict(row)
+        said = None if only is None else only.answer_dict(row, self._pool)
         if said is None and not self.has_learned:
             return {}
-        proba = self.stream_proba([row]) if said is None else self._pool.mix(said)
-        return dict(zip(self.class_codes, proba[0].tolist(), strict=True))
+        if said is None:
+            said = self.stream_proba([row])[0].tolist()
+        return dict(zip(self.class_codes, said))  # noqa: B905  # which takes longer
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         proba = self._mixed(X, stream=False)

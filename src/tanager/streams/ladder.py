@@ -7,17 +7,14 @@ columns are not fixed, or a row brings a class or a column that is new, every me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from operator import is_
 from typing import Any
 
 import numpy as np
 
 from tanager.counts.block import Block, Query
-from tanager.encoding import Schema
-from tanager.encoding.codes import row_array
+from tanager.encoding.typing import Row
 from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch, StreamPart
@@ -38,6 +35,7 @@ from tanager.learning.stream import (
 )
 from tanager.streams.aode_side_by_side import AodesSideBySide
 from tanager.streams.naive_side_by_side import NaivesSideBySide
+from tanager.streams.pool import Pool
 from tanager.streams.side_by_side import SideBySide
 from tanager.streams.subspace import Subspace
 
@@ -78,8 +76,6 @@ class Ladder:
         self._kind: type[SideBySide] | None = None  # that can lay the models side by side
         self._asked = False  # for it
         self._n_alone = 0  # rows since the models were side by side
-        # Of the row that was answered last: the columns then, its names and cells, and its codes.
-        self._answered: tuple[Schema, list[str], list[Any], np.ndarray] | None = None
 
     @property
     def models(self) -> list[Classifier]:
@@ -108,7 +104,7 @@ class Ladder:
         return self._kind is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        made = {"_together": None, "_kind": None, "_asked": False, "_n_alone": 0, "_answered": None}
+        made = {"_together": None, "_kind": None, "_asked": False, "_n_alone": 0}
         return {"_models": self.models, "subspace": self.subspace, **made}
 
     def see_only(self, subspace: Subspace) -> None:
@@ -224,71 +220,70 @@ class Ladder:
             return self._apart(rows, 1)
         return self._encoded(*encoded)
 
-    def run_dict(self, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None) -> Said | None:
-        """Answer and learn a row of known columns and class by a short way, where models are side by side; or None."""
+    def learn_dict(self, row: Row, y: Any, weight: float, times: np.ndarray | None, pool: Pool) -> bool:
+        """Answer and learn a row in which nothing is new, where models are side by side, and let a pool learn of it.
+
+        False, and nothing has changed, where it must go a longer way.
+        """
+        first = self.first
+        if times is not None or not weight > 0 or not self._suits or not isinstance(first, CountsClassifier):
+            return False
+        if first.n_warm_up_rows:
+            return self._learn_provisional(first, row, y, weight, pool)
+        together, label = self._together, first.code_of(y)
+        if label is None or (together is None and not self._share()):
+            return False
+        codes = first.encoder_.found_row(row, alone=True)
+        if codes is None:
+            return False
+        together = together or self._side_by_side()
+        if together is None or not together.learn_row(codes, label, weight, pool):
+            return False
+        self._follow_vocabulary()
+        return True
+
+    def _learn_provisional(self, first: CountsClassifier, row: Row, y: Any, weight: float, pool: Pool) -> bool:
+        """The same while columns are provisional, where the models have them in common."""
+        if rows_of_stage(first, 2) < 2:
+            return self._learn_at_doubling(first, row, y, weight, pool)
+        found = provisional_row(first, row, y, weight, None)
+        if found is None or not self._alike():
+            return False
+        codes, label = found
+        together = self._side_by_side()
+        if together is None or not together.learn_row(codes, label, weight, pool):
+            return False
+        keep_provisional_row(first, row, label)
+        return True
+
+    def _learn_at_doubling(self, first: CountsClassifier, row: Row, y: Any, weight: float, pool: Pool) -> bool:
+        """The same for a row by which first rows have doubled: columns are learned anew, from all of them."""
+        warm, label = warm_up_of(first), first.code_of(y)
+        if self._together is None or warm is None or warm.times is not None or weight != 1.0 or label is None:
+            return False
+        codes = first.encoder_.found_row(row, alone=True)
+        if codes is None or not self._together.learn_row(codes, label, weight, pool):
+            return False  # models whose columns stay do not count again
+        self._together.write_back()
+        self._together, self._n_alone = None, 0
+        kept = keep_at_doubling(first, row, y, weight, None)
+        assert kept
+        follow_warm_up([model for model in self._models if isinstance(model, CountsClassifier)], warm)
+        return True
+
+    def run_dict(self, row: Row, y: Any, weight: float, times: np.ndarray | None) -> Said | None:
+        """Answer and learn a row of known columns and class in columns for good, where models can be side by side."""
         first = self.first
         label = first.code_of(y)
         if label is None or not weight > 0 or not self._suits or not isinstance(first, CountsClassifier):
             return None
-        if first.n_warm_up_rows:
-            return self._run_provisional(first, row, y, weight, times)
-        if self._together is None and not self._share():
+        if first.n_warm_up_rows or (self._together is None and not self._share()):
             return None
-        if not first.encoder_.schema.known_names.issuperset(row):
+        if first.encoder_.new_names(row) or first.encoder_.is_cut_by(row):
             return None
-        codes = self._quick_codes(row)
-        if codes is None:
-            if first.encoder_.is_cut_by(row):
-                return None
-            codes = first.encoder_.update_row(row)
+        codes = first.encoder_.update_row(row)
         weights = None if weight == 1.0 else np.array([float(weight)])
-        labels = np.array([label], dtype=np.uint16)
-        together = self._together or self._side_by_side()
-        said = together.run_row(codes, labels, weights) if together is not None and times is None else None
-        if said is None:
-            return self._encoded(Block(codes[None, :], labels, weights, times), None)
-        self._follow_vocabulary()
-        return Said(first.classes_, said, labels)
-
-    def _run_provisional(
-        self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
-    ) -> Said | None:
-        """The same while columns are provisional, where the models have them in common."""
-        if rows_of_stage(first, 2) < 2:
-            return self._run_at_doubling(first, row, y, weight, times)
-        found = provisional_row(first, row, y, weight, times)
-        if found is None or not self._alike():
-            return None
-        codes, label = found
-        together = self._side_by_side()
-        labels = np.array([label], dtype=np.uint16)
-        said = None if together is None else together.run_row(row_array(codes), labels, None)
-        if said is None:
-            return None
-        keep_provisional_row(first, row, label)
-        return Said(first.classes_, said, labels)
-
-    def _run_at_doubling(
-        self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
-    ) -> Said | None:
-        """The same for a row by which first rows have doubled: columns are learned anew, from all of them."""
-        warm, classes, label = warm_up_of(first), first.classes_, first.code_of(y)
-        if self._together is None or warm is None or warm.times is not None or times is not None or weight != 1.0:
-            return None
-        known = label is not None and first.encoder_.schema.known_names.issuperset(row)
-        codes = self._quick_codes(row) if known else None
-        if codes is None:
-            return None
-        labels = np.array([label], dtype=np.uint16)
-        said = self._together.run_row(codes, labels, None)  # models whose columns stay do not count again
-        if said is None:
-            return None
-        self._together.write_back()
-        self._together, self._n_alone = None, 0
-        kept = keep_at_doubling(first, row, y, weight, times)
-        assert kept
-        follow_warm_up([model for model in self._models if isinstance(model, CountsClassifier)], warm)
-        return Said(classes, said, labels)
+        return self._encoded(Block(codes[None, :], np.array([label], dtype=np.uint16), weights, times), None)
 
     def _warms_up(self, rows: StreamPart) -> bool:
         """Whether columns are provisional, and those of the first model do for the first of these rows.
@@ -466,22 +461,12 @@ class Ladder:
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def answer_dict(self, row: Mapping[str, Any]) -> np.ndarray | None:
-        """``answer`` of one row in which nothing is new, where models are side by side; or None."""
+    def answer_dict(self, row: Row, pool: Pool) -> list[float] | None:
+        """What a pool makes of the answers to a row in which nothing is new, where models are side by side; or None."""
         if self._together is None or self.subspace is not None:
             return None
-        encoder = self.first.encoder_
-        codes = encoder.quick_row(row)
-        self._answered = None if codes is None else (encoder.schema, [*row], [*row.values()], codes)
-        return None if codes is None else self._together.answer_row(codes)
-
-    def _quick_codes(self, row: Mapping[str, Any]) -> np.ndarray | None:
-        """Codes of a row in which nothing is new; the row to learn is often the one that was answered last."""
-        encoder = self.first.encoder_
-        last, self._answered = self._answered, None
-        if last is None or last[0] is not encoder.schema or [*row] != last[1]:
-            return encoder.quick_row(row)
-        return last[3] if all(map(is_, row.values(), last[2])) else encoder.quick_row(row)
+        codes = self.first.encoder_.found_row(row)
+        return None if codes is None else self._together.answer_row(codes, pool)
 
     def answer(self, X: Any, *, stream: bool = False) -> np.ndarray:
         """Probabilities by every model, (rows, models, classes); ``stream``: as a stream answers."""

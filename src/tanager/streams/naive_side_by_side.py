@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,11 @@ from tanager.counts.memory import as_bytes
 from tanager.encoding import Schema
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import grow_counts_to
+from tanager.streams.pool import Pool
 from tanager.streams.side_by_side import SideBySide, is_plain
+
+if TYPE_CHECKING:
+    from tanager.streams.side_by_side import PooledRows
 
 
 class NaivesSideBySide(SideBySide):
@@ -66,6 +70,9 @@ class NaivesSideBySide(SideBySide):
     def _stream(self, *rows: Any, **late: Any) -> int:
         return _kernels.stream_naive_half_lives(*self._held, *rows, **late)
 
+    def _bind(self, fade: np.ndarray, pool: Pool) -> PooledRows:
+        return _kernels.PooledNaives(*self._held, fade, self._halved, pool.settings)
+
     def _has_room(self) -> bool:
         schema = self.models[0].encoder_.schema
         if schema is self._schema:
@@ -77,13 +84,13 @@ class NaivesSideBySide(SideBySide):
         if offsets[-1] > self._offsets[-1]:
             cells = np.zeros((offsets[-1], len(self._classes)))
             cells[self._places(offsets)] = self._cells[self._places(self._offsets)]
-            self._offsets, self._cells = offsets, cells
+            self._offsets, self._cells, self._rows = offsets, cells, None
         return True
 
     def take_vocabulary(self, schema: Schema) -> None:
         if (schema.n_values > self._n_values).any() and self._has_room():
             np.maximum(self._n_values, schema.n_values, out=self._n_values)
-            self._learned = True
+            self._learned, self._rows = True, None  # what was said of a row holds no longer
 
     def _copy_back(self) -> None:
         here = self._places(self._offsets)

@@ -30,14 +30,15 @@ class Pool:
     def _take(self, weights: np.ndarray, square: np.ndarray) -> None:
         """Go on with these weights and this sum of squared gradients, which the kernels write to."""
         self.weights, self.square = weights, square
-        self._settings = self.kind, weights, square, STEP, KEEP, SHARE, LEAST
+        # Arguments of the kernels.
+        self.settings = self.kind, weights, square, STEP, KEEP, SHARE, LEAST
 
     def mix(self, answers: np.ndarray) -> np.ndarray:
         """What comes of answers (rows, members, classes)."""
         if len(self.weights) == 1:
             return answers[:, 0].copy()
         out = np.empty((answers.shape[0], answers.shape[2]))
-        _kernels.mix_pool(*self._settings, answers, out)
+        _kernels.mix_pool(*self.settings, answers, out)
         return out
 
     def learn(
@@ -52,7 +53,7 @@ class Pool:
             return answers[:, 0].copy(), np.ones((len(answers), 1))
         out = np.empty((answers.shape[0], answers.shape[2]))
         trace = np.empty(answers.shape[:2])
-        _kernels.learn_pool(*self._settings, answers, judged, labels, row_weights, out, trace)
+        _kernels.learn_pool(*self.settings, answers, judged, labels, row_weights, out, trace)
         return out, trace
 
     # --- files --------------------------------------------------------------------------------------------------

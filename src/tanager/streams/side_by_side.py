@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tanager.counts.block import Block, Query
 from tanager.counts.estimates import Lidstone
 from tanager.encoding import Schema
+from tanager.encoding.typing import RowOfCodes
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.streams.pool import Pool
+
+if TYPE_CHECKING:
+    from tanager import _kernels
+
+    PooledRows: TypeAlias = _kernels.PooledAodes | _kernels.PooledNaives
 
 SMALL = 2**22  # bytes of counts side by side that are copied at once, whoever comes
 MOST_BYTES = 2**28  # of the counts side by side, which are there twice
@@ -43,7 +50,7 @@ class SideBySide(ABC):
         self._clocks = [model.memory.clock for model in models if model.memory.clock is not None]
         timed = any(clock.timed for clock in self._clocks)
         self._fade = None if timed else self._fading(1, None)  # of any row
-        self._said: tuple[bytes, np.ndarray] | None = None  # codes of a row and the answers to it; none learned since
+        self._rows: tuple[Any, PooledRows] | None = None  # what takes single rows, with a pool of these settings
         self._learned = False  # a row that the models have not
 
     @classmethod
@@ -85,6 +92,10 @@ class SideBySide(ABC):
         """Answer rows and learn them: codes, labels, weights, fade, halved, judged; answered and answers."""
 
     @abstractmethod
+    def _bind(self, fade: np.ndarray, pool: Pool) -> PooledRows:
+        """What takes single rows, all of which fade so, with a pool."""
+
+    @abstractmethod
     def _copy_back(self) -> None:
         """Copy all cells to the counts of the models."""
 
@@ -104,18 +115,25 @@ class SideBySide(ABC):
         self._answer(codes, out)
         return out
 
-    def answer_row(self, codes: np.ndarray) -> np.ndarray:
-        """``answer`` of one row, which is often the next to be learned."""
-        said = self.answer(codes[None, :])
-        self._said = codes.tobytes(), said
-        return said
+    def _pooled(self, pool: Pool) -> PooledRows | None:
+        """What answers and learns single rows, together with a pool; None where members fade by time, or lack room."""
+        if self._fade is None or not self._has_room():
+            return None
+        if self._rows is None or self._rows[0] is not pool.settings:
+            self._rows = pool.settings, self._bind(self._fade, pool)
+        return self._rows[1]
+
+    def answer_row(self, codes: RowOfCodes, pool: Pool) -> list[float] | None:
+        """What a pool makes of the answers to one row, which is often the next to be learned; None: go another way."""
+        rows = self._pooled(pool)
+        return None if rows is None else rows.answer(codes)
 
     def run(self, block: Block, asked: Query | None) -> tuple[np.ndarray, np.ndarray | None] | None:
         """Answer and learn rows up to one with a new value: answers to them, and to those asked for instead, if any.
 
         None where some row comes later than its time, and so has another weight for every model.
         """
-        n, self._said = len(block), None
+        n, self._rows = len(block), None  # what was said of a row holds no longer
         fade = self._fade if n == 1 and self._fade is not None else self._fading(n, block.times)
         if fade is None or not self._has_room():
             return None
@@ -127,20 +145,15 @@ class SideBySide(ABC):
             clock.pass_rows(went, None if block.times is None else block.times[:went])
         return judged[:went], None if answers is None else answers[:went]
 
-    def run_row(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        """``run`` of one row without a time, by the shortest way; None where it must go another one."""
-        if self._fade is None or not self._has_room():
-            return None
-        said, self._said = self._said, None
-        known = said is not None and said[0] == codes.tobytes()
-        judged = said[1] if said is not None and known else np.empty((1, len(self.models), self.n_classes))
-        room = None if known else judged
-        if not self._stream(codes[None, :], labels, weights, self._fade, self._halved, room):
-            return None
+    def learn_row(self, codes: RowOfCodes, label: int, weight: float, pool: Pool) -> bool:
+        """Answer and learn one row without a time, and let a pool learn from that; False: it must go another way."""
+        rows = self._pooled(pool)
+        if rows is None or not rows.learn(codes, label, weight):
+            return False
         self._learned = True
         for clock in self._clocks:
             clock.learned += 1
-        return judged
+        return True
 
     def _fading(self, n: int, times: np.ndarray | None) -> np.ndarray | None:
         """What every model keeps before each of some rows, (models, rows); None where one comes late."""

@@ -48,14 +48,20 @@ class WeightHistory:
         if first >= len(path):
             return
         if len(path) == 1:
-            self._rows[self._n], self._weights[self._n] = n_before + 1, path[0]
-            self._n += 1
-            if self._n > MOST:
-                self._take(*self._thinned(self._rows, self._weights))
+            self.add_row(n_before, path[0])
             return
         new = np.arange(n_before + 1 + first, n_before + 1 + len(path), self.every)
         rows, weights = np.concatenate([self.rows, new]), np.concatenate([self.weights, path[first :: self.every]])
         self._take(*self._thinned(rows, weights))
+
+    def add_row(self, n_before: int, weights: np.ndarray) -> None:
+        """Take in the weights after one row."""
+        if (n_before + 1) % self.every:
+            return
+        self._rows[self._n], self._weights[self._n] = n_before + 1, weights
+        self._n += 1
+        if self._n > MOST:
+            self._take(*self._thinned(self._rows, self._weights))
 
     def _thinned(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Every other point, as long as there are too many."""
