@@ -231,12 +231,13 @@ class Encoder(TableTransformer):
         *,
         first: bool = False,
         stream: bool = False,
+        for_now: bool = False,
     ) -> Encoder:
         """Learn the schema from all rows of positive weight and, when class codes are given, with a class.
 
         Class codes are what ``encode_labels`` gives; ``bins="mdl"``, "refined" and "stream" need them. ``first``: these
         are the first rows of a stream, and their cut points must do for all that follow. ``stream``: more rows will
-        come, so that a column with one value is not left out.
+        come, so that a column with one value is not left out. ``for_now``: and all is learned again when they have.
 
         Parameters
         ----------
@@ -252,6 +253,8 @@ class Encoder(TableTransformer):
             Whether these are the first rows of a stream, whose cut points must do for all that follow.
         stream : bool, default=False
             Whether more rows will come.
+        for_now : bool, default=False
+            Whether these rows are too few to decide, so that cut points are to be learned again from more of them.
 
         Returns
         -------
@@ -265,7 +268,7 @@ class Encoder(TableTransformer):
             self._order(table, "Encoder", "learned")
             return self
         names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
-        rules = self.rules(names, first=first, stream=stream)
+        rules = self.rules(names, first=first, stream=stream, for_now=for_now)
         y = None if y_codes is None else _as_column("y", y_codes, table.n_rows)
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
         keep = _rows_to_learn_from(w, y, n_classes)
@@ -321,7 +324,7 @@ class Encoder(TableTransformer):
 
         return any(is_open(i) for i in range(table.n_columns))
 
-    def rules(self, names: Sequence[str], *, first: bool = False, stream: bool = False) -> Rules:
+    def rules(self, names: Sequence[str], *, first: bool = False, stream: bool = False, for_now: bool = False) -> Rules:
         """How columns of these names are to be treated by the options, and ``first`` by the first rows of a stream."""
         return make_rules(
             names,
@@ -339,6 +342,7 @@ class Encoder(TableTransformer):
             dates=self.dates,
             first=first,
             stream=stream,
+            for_now=for_now,
         )
 
     def rules_of(self, schema: Schema, *, first: bool = False) -> tuple[Rules, list[Key]]:
