@@ -39,6 +39,7 @@ HARMLESS = {
     *("reads_numbers", "recutting", "score_structure", "scorer_over", "started", "take_found", "tree_from_plain"),
     *("validate_table", "validation", "view_of", "keeps_choice", "has_chosen", "kept", "code_of"),
     *("repeats_as_weights", "check_teachable", "check_started", "score", "chosen_scorer"),
+    "learns_unlabelled",
 }
 
 

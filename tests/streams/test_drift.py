@@ -542,13 +542,23 @@ def test_a_model_that_begins_is_cut_by_the_last_rows():
 
 def test_drifts_in_a_warm_up_do_not_put_its_end_off():
     """The columns are fixed by the first rows of the stream, whichever model answers by then."""
-    X, y = moving(300, 40, seed=2)
+    X, y = moving(300, 40, seed=12)
     model = quick(NaiveBayes(warm_up=100))
     model.partial_fit(X[:104], y[:104])
     assert any(event.what == "swap" for event in model.events_)
     assert model.model_.columns_fixed
     plain = NaiveBayes(warm_up=100).partial_fit(X[:104], y[:104])
     assert model.encoder_.schema == plain.encoder_.schema
+
+
+def test_after_a_swap_in_a_warm_up_doubled_rows_cut_before_anybody_asks():
+    """The first model goes on with the columns of all; who asks gets its present cut points, as in a whole stream."""
+    X, y = moving(300, 20, seed=53)
+    model, whole = (quick(NaiveBayes(warm_up=200)) for _ in range(2))
+    model.test_then_train(X[:128], y[:128])
+    assert any(event.what == "swap" for event in model.events_)
+    told = model.predict_proba_one(dict(zip(["x0", "x1", "x2"], X[128].tolist(), strict=True)))
+    assert list(told.values()) == whole.test_then_train(X[:129], y[:129])[128].tolist()
 
 
 @pytest.mark.parametrize("stop", [50, 90, 300, 777])

@@ -8,7 +8,7 @@ import pytest
 
 from tanager import A2DE, AODE, TAN, AnytimeAODE, DriftAware, HalfLives, HoeffdingTree, NaiveBayes, NBTree, Recut
 from tanager.encoding import Column, Encoder
-from tanager.encoding.bins import for_stream, mdl
+from tanager.encoding.bins import for_now, for_stream, mdl
 from tanager.encoding.kinds import ENOUGH
 from tanager.errors import DataWarning, SchemaMismatch
 from tanager.persist import from_bytes, to_bytes
@@ -68,10 +68,32 @@ def test_fit_cuts_as_before_and_what_is_given_holds_for_streams():
     assert asked.encoder_.schema["x1"].cuts == tuple(for_stream(X[:WARM, 1], y[:WARM]))
 
 
-def test_provisional_bins_are_those_of_fit():
+def test_provisional_bins_are_few_and_there_in_every_column():
     X, y = stream(start=0)
     model = NaiveBayes(warm_up=1000).partial_fit(X[:64], y[:64])
-    assert model.predict_proba(X).tolist() == NaiveBayes().fit(X[:64], y[:64]).predict_proba(X).tolist()
+    cuts = {f"x{i}": for_now(X[:64, i], y[:64]).tolist() for i in range(2)}
+    assert {name: len(own) for name, own in cuts.items()} == {"x0": 3, "x1": 3}  # class entropy finds none in x1
+    assert model.predict_proba(X).tolist() == NaiveBayes(bins=cuts).fit(X[:64], y[:64]).predict_proba(X).tolist()
+    asked = NaiveBayes(warm_up=1000, bins="mdl").partial_fit(X[:64], y[:64])
+    assert asked.predict_proba(X).tolist() == NaiveBayes().fit(X[:64], y[:64]).predict_proba(X).tolist()
+
+
+def test_a_column_that_is_cut_by_first_rows_for_now_is_no_event():
+    """Else there would be one if somebody asked for an answer on the way, and none if nobody did."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"a": "u"} | ({"late": float(x)} if r > 140 else {}) | {"b": float(x)}
+        for r, x in enumerate(rng.normal(size=300))
+    ]
+    y = rng.integers(0, 2, 300).tolist()
+    asked, silent = AODE(), AODE()
+    for row, label in zip(rows, y, strict=True):
+        asked.predict_proba_one(row)
+        asked.learn_one(row, label)
+        silent.learn_one(row, label)
+    assert asked.predict_proba(rows).tolist() == silent.predict_proba(rows).tolist()
+    assert len(asked.encoder_.schema["late"].cuts)
+    assert asked.events_ == silent.events_ == []
 
 
 def test_a_column_that_is_useless_by_the_bins_asked_for_is_named_once():

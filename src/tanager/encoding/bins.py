@@ -15,9 +15,12 @@ from tanager import _kernels
 from tanager.errors import OptionError, check_option
 
 METHODS = ("refined", "stream", "mdl", "width", "frequency")
+FOR_NOW = "for now"  # a method that nobody asks for: how a stream cuts its first rows while they are few
 _SMALL = 10_000  # rows of a column that a kernel sorts at once; beyond, NumPy is quicker
 MOST_REFINED = 20  # bins of a column: counts of pairs and triples grow with their square and cube
 STREAM_BINS = 10  # of a column in a stream, whose first rows must do for all that follow
+# Of a column until these rows are there, and rows of a bin then: experiments/stream_bins.
+FEW_BINS, ROWS_OF_FEW = 4, 16
 
 
 def equal_width(values: np.ndarray, k: int, weights: np.ndarray | None = None) -> np.ndarray:
@@ -110,6 +113,21 @@ def for_stream(
     return _cut_by_class(values, labels, weights, encoding, STREAM_BINS)
 
 
+def for_now(
+    values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, encoding: str = "n-1"
+) -> np.ndarray:
+    """Cut the first rows of a stream until there are enough of them: by class entropy, then on to four bins or fewer.
+
+    In so few rows class entropy finds no cut in most columns. A bin gets sixteen rows or more.
+
+    >>> x = np.arange(1.0, 65.0)
+    >>> for_now(x[:32], x[:32] % 2 > 0), for_now(x, x % 2 > 0)
+    (array([16.5]), array([16.5, 32.5, 48.5]))
+    """
+    n_bins = min(FEW_BINS, np.count_nonzero(np.isfinite(np.asarray(values, dtype=np.float64))) / ROWS_OF_FEW)
+    return _cut_by_class(values, labels, weights, encoding, n_bins)
+
+
 def _cut_by_class(
     values: np.ndarray,
     labels: np.ndarray,
@@ -157,14 +175,14 @@ def find_cuts(
     labels: np.ndarray | None,
     weights: np.ndarray | None,
 ) -> np.ndarray:
-    """Cut points by the name of the method, which is one of ``METHODS``."""
+    """Cut points by the name of the method, which is one of ``METHODS``, or ``FOR_NOW``."""
     if method == "width":
         return equal_width(values, n_bins, weights)
     if method == "frequency":
         return equal_frequency(values, n_bins, weights)
     if labels is None:
         raise OptionError(f'bins="{method}" needs class labels to find cut points. Pass y, or use bins="frequency".')
-    by_class = {"mdl": mdl, "refined": refined, "stream": for_stream}
+    by_class = {"mdl": mdl, "refined": refined, "stream": for_stream, FOR_NOW: for_now}
     return by_class[method](values, labels, weights, encoding)
 
 

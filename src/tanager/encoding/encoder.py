@@ -238,12 +238,14 @@ class Encoder(TableTransformer):
         *,
         first: bool = False,
         stream: bool = False,
+        for_now: bool = False,
     ) -> Encoder:
         """Learn the schema from all rows of positive weight and, when class codes are given, with a class.
 
         Class codes are what ``encode_labels`` gives; ``bins="mdl"``, "refined" and "stream" need them. ``first``: these
         are the first rows of a stream, and their cut points must do for all that follow. ``stream``: more rows will
-        come, so that a column with one value is not left out.
+        come, so that a column with one value is not left out. ``for_now``: and all is learned again when they have, so
+        that text in a column of numbers or dates is missing until then, and no error.
 
         Parameters
         ----------
@@ -259,6 +261,8 @@ class Encoder(TableTransformer):
             Whether these are the first rows of a stream, whose cut points must do for all that follow.
         stream : bool, default=False
             Whether more rows will come.
+        for_now : bool, default=False
+            Whether these rows are too few to decide, so that cut points are to be learned again from more of them.
 
         Returns
         -------
@@ -272,7 +276,7 @@ class Encoder(TableTransformer):
             self._order(table, "Encoder", "learned")
             return self
         names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
-        rules = self.rules(names, first=first, stream=stream)
+        rules = self.rules(names, first=first, stream=stream, for_now=for_now)
         y = None if y_codes is None else _as_column("y", y_codes, table.n_rows)
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
         keep = _rows_to_learn_from(w, y, n_classes)
@@ -292,18 +296,10 @@ class Encoder(TableTransformer):
 
         schema = schema_of(_for_each(learn, range(len(names)), table.n_rows), learn_anyway)
         refuse_unknown_parts(rules, schema.names)
+        if for_now:
+            self._unsettled_but = {names[i] for i in {*rules.requested, *rules.dates} if isinstance(i, int)}
         self._set_schema(schema)
         return self
-
-    def leave_unsettled(self) -> None:
-        """The schema will be learned anew from more rows: until then, text in a column of numbers or dates is missing.
-
-        It is an error still in columns of which an option says that they hold numbers or dates.
-        """
-        names = self._schema.table_names
-        rules = self.rules(names)
-        self._unsettled_but = {names[i] for i in {*rules.requested, *rules.dates} if isinstance(i, int)}
-        self._set_codecs(self._codecs, self._schema)
 
     def leaves_open(
         self, X: TableLike, y_codes: np.ndarray, weights: np.ndarray | None = None, n_classes: int | None = None
@@ -338,7 +334,7 @@ class Encoder(TableTransformer):
 
         return any(is_open(i) for i in range(table.n_columns))
 
-    def rules(self, names: Sequence[str], *, first: bool = False, stream: bool = False) -> Rules:
+    def rules(self, names: Sequence[str], *, first: bool = False, stream: bool = False, for_now: bool = False) -> Rules:
         """How columns of these names are to be treated by the options, and ``first`` by the first rows of a stream."""
         return make_rules(
             names,
@@ -356,6 +352,7 @@ class Encoder(TableTransformer):
             dates=self.dates,
             first=first,
             stream=stream,
+            for_now=for_now,
         )
 
     def rules_of(self, schema: Schema, *, first: bool = False) -> tuple[Rules, list[Key]]:

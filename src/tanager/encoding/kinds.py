@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.encoding.bins import METHODS, STREAM_BINS, equal_frequency, find_cuts, middle
+from tanager.encoding.bins import FOR_NOW, METHODS, STREAM_BINS, equal_frequency, find_cuts, middle
 from tanager.encoding.dates import (
     NAMED,
     NUMBERS,
@@ -103,6 +103,7 @@ def make_rules(
     dates: object = None,
     first: bool = False,
     stream: bool = False,
+    for_now: bool = False,
 ) -> Rules:
     """Validate the options of an encoder against the columns of a table."""
     check_option("mdl_encoding", mdl_encoding, ("n-1", "candidates"))
@@ -133,7 +134,9 @@ def make_rules(
     if isinstance(bins, str):
         default = bins
     else:  # nobody has said how: few rows must not decide for good that a column tells nothing
-        default = "stream" if first and default_bins in ("mdl", "refined") else default_bins
+        default = default_bins
+        if default in ("mdl", "refined") and (first or for_now):
+            default = "stream" if first else FOR_NOW
     kinds = requested, orders, given, default
     kept = None if keep == "all" and "all" not in names else frozenset(_positions("keep", keep, names).values())
     parts, known_parts = given_parts(dates)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.encoding.chunks import take_rows
+from tanager.encoding.chunks import rows_at, take_rows
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,14 @@ class Batch:
         """Which rows count: those with a label and a weight above zero."""
         which: np.ndarray = self.labels != np.iinfo(self.labels.dtype).max
         return which if self.weights is None else which & (self.weights > 0)
+
+    def only_counted(self) -> Batch:
+        """The rows that count."""
+        if self.counted.all():
+            return self
+        places = np.flatnonzero(self.counted)
+        weights, times = (None if cells is None else cells[places] for cells in (self.weights, self.times))
+        return Batch(rows_at(self.X, places), self.labels[places], weights, times)
 
     def part(self, start: int, stop: int) -> Batch:
         """Rows start..stop-1."""

@@ -65,7 +65,7 @@ class Classifier(TakesTurns, Estimator):
         add_classes can_leave_out check_fitted check_labels check_learned check_options
         check_row_times check_started check_teachable choose class_codes class_name classes_with code_of columns_fixed
         count_warm_up encoder_options fit_columns fit_schema fit_table from_state has_chosen has_learned keeps_choice
-        knows_columns label_codes n_threads n_warm_up_rows note_columns note_read_up_to options_hold
+        knows_columns label_codes learns_unlabelled n_threads n_warm_up_rows note_columns note_read_up_to options_hold
         read_again_by start started stream_proba take_over to_state validate_table
     """)
 
@@ -389,9 +389,14 @@ class Classifier(TakesTurns, Estimator):
         """Checked rows, and all classes, some of them perhaps new; nothing is changed but the names that are noted."""
         return reading.read_rows(self, X, y, sample_weight, times)
 
+    @property
+    def learns_unlabelled(self) -> bool:
+        """Whether rows without a label teach something."""
+        return False
+
     def _warn_of_unlabelled(self, n: int) -> None:
         """Rows without a label teach nothing, unless a subclass knows better."""
-        if n:
+        if n and not self.learns_unlabelled:
             these = "1 row has no label and is" if n == 1 else f"{n:,} rows have no label and are"
             warn_user(f"{these} left out.")
 
@@ -462,12 +467,13 @@ class Classifier(TakesTurns, Estimator):
         names = ("categorical", "numeric", "keep", "dates", "max_values", "schema")
         return {name: getattr(self, name) for name in names}
 
-    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
+    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False, for_now: bool = False) -> None:
         """Learn the schema from these rows, and make an empty model for it.
 
-        ``stream``: more rows will come. ``first``: and these rows fix the cut points for all of them.
+        ``stream``: more rows will come. ``first``: and these rows fix the cut points for all of them. ``for_now``: they
+        do so until there are more of them.
         """
-        first_rows.learn_columns(self, batch, first=first, stream=stream)
+        first_rows.learn_columns(self, batch, first=first, stream=stream, for_now=for_now)
 
     def _cuts_numbers(self) -> bool:
         """Whether number columns become bins, or are cut once they vary where the first rows of a stream show none."""

@@ -85,7 +85,11 @@ def count(model: CountsClassifier, batch: Batch, classes: np.ndarray | None = No
 
     Cells that cannot be used are refused first, so that a refused batch leaves no new class behind.
     """
+    if rows_of_dicts(batch.X):  # as single rows: one without a label or a weight brings no column and no value
+        batch = batch.only_counted()
     X, name = batch.X, type(model).__name__
+    if len(batch.labels) == 0:
+        return
     numbers = numbers_of(model, X)
     if rows_of_dicts(X):
         add_columns(model, X)
@@ -134,7 +138,7 @@ def follow_vocabulary(model: CountsClassifier) -> None:
 def note_cuts(model: CountsClassifier, labels: np.ndarray, weights: np.ndarray | None) -> None:
     """Where columns were cut by these rows, which are yet to be learned, write down by which row of the stream."""
     cut = model.encoder_.take_cuts()
-    if cut:
+    if cut and model._warm_up is None:  # until then all columns are for now
         own = np.ones(len(labels)) if weights is None else weights
         own = (labels != np.iinfo(labels.dtype).max) * (own if model._learned.clock is None else own > 0)
         model.events_ += first_cuts(model.encoder_.schema, cut, model._learned.n_learned + np.cumsum(own))

@@ -416,8 +416,8 @@ class CountsClassifier(Classifier):
     def _stays_uncut(self) -> bool:
         return self._recutting is None and not self.reads_numbers
 
-    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
-        super()._start_encoder(batch, first=first, stream=stream)
+    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False, for_now: bool = False) -> None:
+        super()._start_encoder(batch, first=first, stream=stream, for_now=for_now)
         counting.leave_uncut(self)
 
     def _start_model(self) -> None:
@@ -531,6 +531,7 @@ class CountsClassifier(Classifier):
         if self._contest is None:
             self._learn_all(block)
         else:
+            block = block.counted()  # as single rows: nothing fades by others
             out = np.empty((len(block), len(self.classes_)))
             self._contest.run(self, stream.Lap(block, None, out), lambda first: self._learn_all(first.block))
 

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
 
-def learn_columns(model: Classifier, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
+def learn_columns(
+    model: Classifier, batch: Batch, *, first: bool = False, stream: bool = False, for_now: bool = False
+) -> None:
     """Learn the schema from these rows, and make an empty model for it.
 
-    ``stream``: more rows will come. ``first``: and these rows fix the cut points for all of them.
+    ``stream``: more rows will come. ``first``: and these rows fix the cut points for all of them. ``for_now``: they do
+    so until there are more of them.
     """
     tried = None if first or model._warm_up is None else model._warm_up.take_trial(n_rows(batch.X), model.classes_)
     if tried is not None:
@@ -41,7 +44,8 @@ def learn_columns(model: Classifier, batch: Batch, *, first: bool = False, strea
     if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
         batch = Batch(codes, batch.labels, batch.weights).part(0, _SAMPLE)
     first = first and model._cuts_numbers()
-    model.encoder_.learn(batch.X, batch.labels, batch.weights, len(model.classes_), first=first, stream=stream)
+    how = {"first": first, "stream": stream, "for_now": for_now}
+    model.encoder_.learn(batch.X, batch.labels, batch.weights, len(model.classes_), **how)
     model._start_model()
 
 
@@ -54,6 +58,10 @@ def warm_up_with(model: Classifier, batch: Batch, classes: np.ndarray) -> None:
     for i in range(table.n_columns if table.codes is None else 0):
         table.column(i)  # refuses cells that cannot be used while they are not yet kept
     model.add_classes(classes)
+    if not model.learns_unlabelled:  # else chunks would decide by other rows than single rows do
+        batch = batch.only_counted()
+    if len(batch.labels) == 0:
+        return
     warm = model._warm_up = model._warm_up or WarmUp()
     before = warm.n_rows
     warm.append(batch)
@@ -81,7 +89,7 @@ def nothing_to_cut(model: Classifier, batch: Batch) -> bool:
     trial = Encoder(**model.encoder_options())
     if trial.leaves_open(table, batch.labels, batch.weights, len(model.classes_)):  # which takes no look at values
         return False
-    trial.learn(table, batch.labels, batch.weights, len(model.classes_), stream=True)
+    trial.learn(table, batch.labels, batch.weights, len(model.classes_), stream=True, for_now=True)
     if model._warm_up is not None:
         model._warm_up.note_trial(trial, table, model.classes_)
     if not all(settled(column) for column in trial.schema.columns):
@@ -110,9 +118,7 @@ def count_from_start(model: Classifier, warm: WarmUp, n_first: int, *, last: boo
         first = batch.part(0, n_first)
     else:  # no further row may bring a column, so that all are read once
         batch = first = Batch(warm.read(), batch.labels, batch.weights, batch.times)
-    model._start_encoder(first, first=last, stream=True)
-    if not last:
-        model.encoder_.leave_unsettled()
+    model._start_encoder(first, first=last, stream=True, for_now=not last)
     model._count(batch)
 
 

@@ -188,8 +188,13 @@ class RunningModels:
         return first, warm
 
     def end_warm_up_with(self, warming: tuple[CountsClassifier, WarmUp] | None) -> None:
-        """Where the first rows have now fixed the columns, all models have them."""
+        """Where the first rows have now fixed the columns, all models have them.
+
+        Where they have doubled, one that answers in place of the first model has their cut points before anybody asks.
+        """
         if warming is None or not warming[0].columns_fixed:
+            if self.reader is not None:
+                self.follow_warm_up()
             return
         for runner in self.running:
             if runner.since is not None:

@@ -261,9 +261,9 @@ class EvolvingNaiveBayes(Classifier):
         given = [] if self.numeric is None else list(self.numeric)
         return options | {"numeric": given + [name for name in named if name not in given]}
 
-    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False) -> None:
+    def _start_encoder(self, batch: Batch, *, first: bool = False, stream: bool = False, for_now: bool = False) -> None:
         self._names = set(_names(read_table(batch.X)))
-        super()._start_encoder(batch, first=first, stream=stream)
+        super()._start_encoder(batch, first=first, stream=stream, for_now=for_now)
 
     def _nothing_to_cut(self, batch: Batch) -> bool:
         self._names = set(_names(read_table(batch.X)))
@@ -342,9 +342,10 @@ class EvolvingNaiveBayes(Classifier):
         """How much the rows of each class weigh; the heavier class wins a tie."""
         return self._kernel.state()["class_weight"]
 
-    def _warn_of_unlabelled(self, n: int) -> None:
-        if self.unlabelled == 0:
-            super()._warn_of_unlabelled(n)
+    @property
+    def learns_unlabelled(self) -> bool:
+        """Whether rows without a label teach something."""
+        return self.unlabelled > 0
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
