@@ -155,7 +155,8 @@ class FoldedNaiveBayes {
         if (tables_) fill_factors(b);
         std::size_t *order = order_.data() + b * k;
         for (std::size_t c = 0; c < k; ++c) order[c] = c;
-        std::stable_sort(order, order + k, [&](std::size_t c, std::size_t d) { return prior[c] > prior[d]; });
+        std::stable_sort(order, order + k,
+                         [&](std::size_t c, std::size_t d) { return first_digits(prior[c]) > first_digits(prior[d]); });
     }
 
     // P(value | class) of every value, without fold b.

@@ -3,6 +3,7 @@
 #pragma once
 #include "batch.hpp"
 #include "staged_score.hpp"
+#include "ties.hpp"
 
 namespace tanager::scoring {
 
@@ -23,7 +24,8 @@ inline Judgement judged(const double *chances, int k, const double *class_counts
     const double tie = best - 1e-12 * sum;
     int chosen = -1;
     for (int c = 0; c < k; ++c)
-        if (chances[c] >= tie && (chosen < 0 || class_counts[c] > class_counts[chosen])) chosen = c;
+        if (chances[c] >= tie && (chosen < 0 || first_digits(class_counts[c]) > first_digits(class_counts[chosen])))
+            chosen = c;
     return {chosen != y, chances[y] / sum};
 }
 

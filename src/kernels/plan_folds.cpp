@@ -57,7 +57,9 @@ int chosen(const double *proba, const Store &s) {
     const double best = *std::max_element(proba, proba + s.k);
     int first = -1;
     for (int c = 0; c < s.k; ++c)
-        if (proba[c] >= best - kSameProbability && (first < 0 || s.classes[c] > s.classes[first])) first = c;
+        if (proba[c] >= best - kSameProbability &&
+            (first < 0 || first_digits(s.classes[c]) > first_digits(s.classes[first])))
+            first = c;
     return first;
 }
 

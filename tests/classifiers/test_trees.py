@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from profiles import examples
-from strategies import tables
+from strategies import Table, tables
 from tanager import (
     A2DE,
     AODE,
@@ -32,6 +32,22 @@ from tanager.learning.value_tree import ValueTree
 
 TIE = 1e-12
 DEEP = {"min_rows": 2, "min_child": 1, "min_gain": 0}
+# A row of which two classes are equally probable in a part, where they have the same weight but for its last digits.
+TIED = Table(
+    rows=tuple(
+        ("ab"[a] if a < 2 else None, "abc"[b] if b < 3 else None)
+        for a, b in zip(
+            [0, 2, 1, 0, *[1] * 4, 0, 1, 2, 1, 1, 1, 0, 2, 0],
+            [1, 1, 1, 3, 1, 1, 2, 1, 2, 1, 0, 1, 0, 0, 3, 2, 1],
+            strict=True,
+        )
+    ),
+    labels=(1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 2, 2, 0),
+    queries=(),
+    n_values=(2, 3),
+    k=3,
+    weights=(1.75, 0.0, 1.75, 2.0, 1.5, 0.5, 0.75, 1.25, 2.0, 0.75, 0.0, 0.5, 0.0, 1.5, 2.0, 2.0, 1.5),
+)
 
 
 # --- the slow, obvious twin -----------------------------------------------------------------------------------------
@@ -235,6 +251,7 @@ def test_rows_go_on_by_the_answers_they_get_as_plain_loops_say(table, seed):
     leaf=st.sampled_from([NaiveBayes(), NaiveBayes(smoothing=0.3)]),
     missing=st.sampled_from(["share", "heaviest"]),
 )
+@example(table=TIED, leaf=NaiveBayes(smoothing=0.3), missing="share")
 def test_the_kernel_tries_splits_as_leaves_of_any_kind_are_tried(table, leaf, missing):
     model = NBTree(leaf=leaf, missing=missing, folds=2, **DEEP).fit(table.X, table.y, sample_weight=table.w)
     with pytest.MonkeyPatch.context() as patch:
@@ -286,6 +303,7 @@ def test_with_many_columns_some_folds_judge_and_small_parts_are_leaves(monkeypat
 
 @examples(10)
 @given(seed=st.integers(0, 999), leaf=st.sampled_from([AODE(), TAN()]))
+@example(seed=411, leaf=AODE())  # a part without a row that judges
 def test_what_a_node_has_counted_tells_the_counts_of_its_parts(seed, leaf):
     rng = np.random.default_rng(seed)
     X = np.array(["a", "b", "c"])[rng.integers(0, 3, (200, 4))]

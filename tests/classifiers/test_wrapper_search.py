@@ -331,6 +331,10 @@ def plain_adjustment(log_joint, labels, weights, counts, significance):
         before = answers(log_joint + total)
         if not wrong < errors(log_joint + total) - 1e-9:
             break
+        alike = [(d, size) for bad, far, d, size in tried if bad <= wrong + 1e-9 and far <= abs(step) + 1e-9]
+        changes = [total + size * (np.arange(k) == d) for d, size in alike]
+        if any(np.abs((q - q.max()) - (changes[0] - changes[0].max())).max() > 1e-6 for q in changes):
+            break  # names alone would tell which of them to take
         after = answers(log_joint + total + step * (np.arange(k) == c))
         pairs = list(zip(before, after, labels, weights, strict=True))
         gained = sum(w for a, b, y, w in pairs if a != y and b == y)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -279,6 +280,12 @@ def test_a_row_that_is_left_out_is_answered_as_if_it_had_never_been_counted(case
         close(out[r], slow.proba(slow.steps()))
 
 
+def one_less(data, r):
+    """Without a row; where it weighs two, it stands for two rows, of which one stays."""
+    left = max(data.weights[r] - 1.0, 0.0)
+    return replace(data, weights=(*data.weights[:r], left, *data.weights[r + 1 :])) if left else data.without(r)
+
+
 @examples(45)
 @given(cases(max_rows=8), st.booleans())
 def test_members_and_prefixes_are_judged_as_plain_loops_do(case, leave_out):
@@ -286,7 +293,7 @@ def test_members_and_prefixes_are_judged_as_plain_loops_do(case, leave_out):
     shape = (6, len(view.form.members) + 1)
     expected = np.zeros(shape)
     for r in range(len(rows)):
-        rest = data.without(r) if leave_out else data
+        rest = one_less(data, r) if leave_out else data
         slow = Slow(rest, in_words(rows[r]), view.form, view.estimate, view.priors, view.factors)
         expected += slow.judge(labels[r], data.weights[r], view.counts.class_counts, shape)
     judged, half = np.zeros(shape), len(rows) // 2

@@ -69,10 +69,20 @@ def test_asking_between_rows_changes_nothing(name, table):
     same_counts(asked.counts_, silent.counts_)
 
 
+def has_tied_modes(table):
+    """Whether some column has several values that are more frequent than all others."""
+    counts = [
+        sorted(map(column.count, set(column) - {None}))[-2:] for column in map(list, zip(*table.rows, strict=True))
+    ]
+    return any(len(most) == 2 and most[0] == most[1] for most in counts)
+
+
 @every
 @FEW
 @given(table=tables(), seed=st.integers(0, 99))
 def test_the_order_of_rows_changes_nothing(name, table, seed):
+    if name == "tan-mode" and has_tied_modes(table):
+        return  # gaps are filled with the one that came first
     order = np.random.default_rng(seed).permutation(len(table.rows))
     a = make(name, table.n).fit(table.X, table.y)
     b = make(name, table.n).fit([table.X[r] for r in order], table.y[order])

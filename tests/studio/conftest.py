@@ -81,9 +81,12 @@ def running() -> Iterator[RunningStudio]:
         assert not thread.is_alive()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, driven as by a person."""
+    """Chromium, driven as by a person.
+
+    While it is driven, an event loop runs in this thread, in which other tests could not run one of theirs.
+    """
     if CHROMIUM is None or find_spec("playwright") is None:
         pytest.skip("needs Debian's chromium and the extra `browser`")
     from playwright.sync_api import sync_playwright

@@ -277,6 +277,8 @@ class _Grower:
         right = np.zeros(len(wanted) + 1)
         if self.pseudo is None:
             total = float(dealt[: self._n_asked(len(block))].sum())
+            if not total > 0:  # none of these rows is in a fold that judges
+                return None
         if self.stand_in is None:
             self._try(block, dealt, wanted, right, known)
         else:

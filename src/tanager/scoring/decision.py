@@ -88,8 +88,12 @@ def check_costs(cost_matrix: Any, classes: np.ndarray) -> np.ndarray | None:
 
 
 def preference(class_counts: np.ndarray) -> np.ndarray:
-    """Class codes, the one that wins a tie first: more rows, then the smaller code."""
-    return np.lexsort((np.arange(len(class_counts)), -class_counts))
+    """Class codes, the one that wins a tie first: more rows, then the smaller code.
+
+    Sums of weights in another order differ in their last digits, which decide nothing.
+    """
+    digits, power = np.frexp(class_counts)
+    return np.lexsort((np.arange(len(class_counts)), -np.ldexp(np.rint(digits * 2.0**40), power)))
 
 
 def decide(proba: np.ndarray, class_counts: np.ndarray, costs: np.ndarray | None) -> np.ndarray:

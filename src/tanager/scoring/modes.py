@@ -14,7 +14,8 @@ from tanager.scoring.view import View
 class Modes:
     """Answers as if every missing cell, of learned rows and of the row asked about, held the most frequent value.
 
-    What is most frequent follows the counts, so the order of rows does not matter.
+    What is most frequent follows the counts, so the order of rows matters only where values are equally frequent: of
+    these it is the one that came first, as names say nothing.
     """
 
     compiled = None

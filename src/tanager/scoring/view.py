@@ -265,10 +265,11 @@ class View:
 
         To ``scores``, of shape (6, members + 1), are added: the weight of the rows that went wrong, of the probability
         of their true class, and of all rows; for naive Bayes and each member alone, then for the first 0, 1, ...
-        members of a row. With ``leave_out`` each row is answered as if it had never been counted. Returns the row to
-        go on with: with ``seconds`` not all rows may be done, but at least one is. ``judged="alone"`` or "together" may
-        leave the other three lines as they are, which is quicker; and ``joints`` hands what members alone have found on
-        to the same rows by members together, in whatever order.
+        members of a row. With ``leave_out`` each row is answered as if it had never been counted; of a row that weighs
+        more than 1, which stands for several, one is left out. Returns the row to go on with: with ``seconds`` not all
+        rows may be done, but at least one is. ``judged="alone"`` or "together" may leave the other three lines as they
+        are, which is quicker; and ``joints`` hands what members alone have found on to the same rows by members
+        together, in whatever order.
         """
         nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
         rows = block.codes, block.labels, block.weights
