@@ -12,6 +12,7 @@ class Marginal;  // of another module
 namespace plan_bindings {
 
 using Sets = std::vector<std::vector<int>>;
+using Tally = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 struct PyPlan {
     std::shared_ptr<PyStore> store;
@@ -21,6 +22,8 @@ struct PyPlan {
     std::unique_ptr<tanager::scoring::Scratch> single;     // for `one`, which keeps the GIL
     std::vector<double> proba;                             // likewise
     std::shared_ptr<tanager::scoring::Marginal> marginal;  // for `score_marginal`
+    nb::object tally_object;                               // the array that `learn_judged` added to last,
+    Tally tally;                                           // and where its numbers are
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
            bool fast, double first, double prior)

@@ -20,7 +20,6 @@ using namespace arrays;
 namespace {
 
 using Families = std::vector<std::pair<int, std::vector<int>>>;
-using Tally = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // --- what it is -------------------------------------------------------------------------------------------------
 
@@ -201,23 +200,29 @@ bool judge_and_learn(PyPlan &self, const Codes &codes, std::int64_t r, int label
     sums[1] += weight;
     return true;
 }
-double *as_tally(PyPlan &self, const Tally &tally) {
+double *as_tally(PyPlan &self, nb::handle tally) {
     self.check_ready();
-    expect(tally.shape(0) == 4, "there are four weights to add to");
     expect(self.plan.store.classes != nullptr, "rows are learned where classes are counted");
+    if (!self.tally_object.is(tally)) {  // single rows come with the same one
+        Tally own;
+        if (!nb::try_cast(tally, own, false)) refuse("the weights to add to must be a float64 array");
+        expect(own.shape(0) == 4, "there are four weights to add to");
+        self.tally = own;
+        self.tally_object = nb::borrow(tally);
+    }
     if (!self.single) self.single = std::make_unique<Scratch>(self.plan);
     self.proba.resize(std::size_t(self.plan.store.k));
-    return tally.data();
+    return self.tally.data();
 }
 // The weight since the last look; below 0 where the row is not learned.
-double learn_judged(PyPlan &self, nb::handle codes, int label, double weight, const Tally &tally, bool judge) {
+double learn_judged(PyPlan &self, nb::handle codes, int label, double weight, nb::handle tally, bool judge) {
     double *sums = as_tally(self, tally);
     const RowOfCodes row(codes, self.plan.store.n);
     return judge_and_learn(self, row, 0, label, weight, sums, judge) ? sums[1] : -1.0;
 }
 // The same for rows, one after the other, up to one that is not learned; how many were.
 std::int64_t learn_rows_judged(PyPlan &self, const AnyArray &codes, const AnyArray &labels,
-                               const std::optional<WeightArray> &weights, const Tally &tally, bool judge) {
+                               const std::optional<WeightArray> &weights, nb::handle tally, bool judge) {
     double *sums = as_tally(self, tally);
     const Batch rows = as_batch(codes, labels, weights, self.plan.store.n);
     std::int64_t r = 0;
@@ -294,10 +299,10 @@ void bind_score(nb::module_ &m) {
              nb::arg("n_jobs") = 1)
         .def("one", &one, nb::arg("codes"), nb::arg("log_joint") = false)
         .def("one_changed", &one_changed, nb::arg("codes"), nb::arg("plus"), nb::arg("minus"))
-        .def("learn_judged", &learn_judged, nb::arg("codes"), nb::arg("label"), nb::arg("weight"),
-             nb::arg("tally").noconvert(), nb::arg("judge") = true)
+        .def("learn_judged", &learn_judged, nb::arg("codes"), nb::arg("label"), nb::arg("weight"), nb::arg("tally"),
+             nb::arg("judge") = true)
         .def("learn_rows_judged", &learn_rows_judged, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
-             nb::arg("tally").noconvert(), nb::arg("judge") = true)
+             nb::arg("tally"), nb::arg("judge") = true)
         .def("rescale", &rescale, nb::arg("unit"))
         .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })
         .def("set_strengths", &set_strengths, nb::arg("all"))

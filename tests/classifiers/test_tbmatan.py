@@ -11,6 +11,7 @@ from plain_trees import Plain, trees
 from profiles import examples
 from strategies import tables
 from tanager import TAN, TBMATAN, Column, JointCounts, Schema, _kernels
+from tanager.counts.block import Query
 from tanager.errors import OptionError
 from tanager.scoring.tree_average import TreeAverage
 
@@ -264,3 +265,13 @@ def test_an_explanation_adds_up(table, soft):
 def test_the_picture_of_an_average_is_refused_in_a_sentence():
     with pytest.raises(OptionError, match="TBMATAN does not answer with one network"):
         TBMATAN().fit([["a", "b"], ["b", "a"]], [0, 1]).plot()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+def test_a_row_by_itself_is_answered_as_in_a_table(n_classes):
+    rng = np.random.default_rng(n_classes)
+    X, y = rng.integers(0, 3, (200, 5)).astype(np.uint8), rng.integers(0, n_classes, 200)
+    model = TBMATAN(class_weight={0: 2.0}, unseen="smooth").fit(X, y)
+    for row in (X[3], np.array([255, 0, 1, 255, 2], dtype=np.uint8)):
+        for own in (row, row.tobytes()):
+            assert model.scorer_.answer_row(own) == model.scorer_.score(Query(row[None, :]))[0].tolist()

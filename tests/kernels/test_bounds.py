@@ -183,6 +183,12 @@ def test_a_row_is_judged_before_it_is_learned_or_nothing_changes():
         assert view.plan.learn_judged(odd.astype(np.uint8), label, 1.0, tally) < 0
     with pytest.raises(ValueError, match="four weights"):
         view.plan.learn_judged(codes, 0, 1.0, np.zeros(3))
+    for odd in (np.zeros(4, dtype=int), np.zeros(8)[::2], [0.0] * 4):
+        with pytest.raises(ValueError, match="float64 array"):
+            view.plan.learn_judged(codes, 0, 1.0, odd)
+    other = np.zeros(4)
+    assert view.plan.learn_judged(codes, 1, 0.0, other) == 0.0  # in place of the one before
+    assert tally[0] == 2.0
     assert tally[0] == 2.0
     assert counts.class_counts.sum() == before.sum() + 2.0
 

@@ -633,7 +633,8 @@ class CountsClassifier(Classifier):
         self
             The model itself.
         """
-        row = reading.check_row(row, "learn_one")
+        if type(row) is not dict:
+            row = reading.check_row(row, "learn_one")
         self.check_teachable()
         if time is None and single_rows.learn_quickly(self, row, y, sample_weight):
             return self

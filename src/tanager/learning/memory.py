@@ -291,20 +291,16 @@ class Memory:
         if self.decay is not None:
             counts.decay(max(self.decay.per_row, SMALLEST))
         counts.learn_row(codes, label, weight)
-        if rows is None and self.listener is None:
-            if self.clock is not None:
-                self.clock.learned += 1
-            return
-        codes = row_array(codes)
         if rows is not None:
             if counts.scale != rows.scale or counts.halvings != rows.halvings:
                 rows.follow(counts)
             if not rows.append_row(codes, label, weight):
-                self.keep(Block(codes[None, :], np.array([label], dtype=np.uint16), np.array([weight])))
+                own = row_array(codes)[None, :]
+                self.keep(Block(own, np.array([label], dtype=np.uint16), np.array([weight])))
             if self.clock is not None and window is None:
                 rows.prune(LIGHT)
         if self.listener is not None:
-            self.listener.add_row(codes, label, weight)
+            self.listener.add_row(row_array(codes), label, weight)
         if self.clock is not None:
             self.clock.learned += 1
         if rows is not None and window is not None and window.rows is not None:

@@ -30,6 +30,11 @@ class KeptRows:
         self.scale, self.halvings = 1.0, 0
         self.changes = 0  # goes up with whatever else happens to rows than that more are appended
         self._look_at = 1000
+        self._flat: tuple[np.ndarray, memoryview] | None = None  # codes that fit into bytes, as one line of bytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what can be made again."""
+        return self.__dict__ | {"_flat": None}
 
     @classmethod
     def of(cls, block: Block) -> KeptRows:
@@ -61,15 +66,26 @@ class KeptRows:
         beside = {"times": block.times, "numbers": block.numbers}
         self._put(new | {name: cells for name, cells in beside.items() if cells is not None})
 
-    def append_row(self, codes: np.ndarray, label: int, weight: float) -> bool:
+    def append_row(self, codes: RowOfCodes, label: int, weight: float) -> bool:
         """``append`` for one row that counts, without time or numbers; False where there is no room for it yet."""
         arrays, at = self._arrays, self._end
         if len(arrays) != 3 or at == len(arrays["labels"]):
             return False
         kept, labels = arrays["codes"], arrays["labels"]
-        if codes.dtype != kept.dtype or (label >= 255 and labels.dtype == np.uint8):
+        if label >= 255 and labels.dtype == np.uint8:
             return False
-        kept[at], labels[at], arrays["weights"][at] = codes, label, weight * self.scale
+        if isinstance(codes, bytes):
+            if kept.dtype != np.uint8 or kept.size == 0 or not kept.flags.c_contiguous:
+                return False
+            if self._flat is None or self._flat[0] is not kept:
+                self._flat = kept, kept.data.cast("B")
+            n = len(codes)
+            self._flat[1][at * n : at * n + n] = codes
+        elif codes.dtype == kept.dtype:
+            kept[at] = codes
+        else:
+            return False
+        labels[at], arrays["weights"][at] = label, weight * self.scale
         self._end = at + 1
         return True
 

@@ -9,11 +9,14 @@ import numpy as np
 
 from tanager import _kernels, saved
 from tanager.counts.block import Block, Query
+from tanager.encoding.codes import row_array
+from tanager.encoding.typing import RowOfCodes
 from tanager.scoring.explain import PartList
+from tanager.scoring.scorer import AnswersRows
 from tanager.scoring.view import View
 
 
-class TreeAverage:
+class TreeAverage(AnswersRows):
     """The average over all tree-augmented networks, weighed by their posterior probability.
 
     A tree-augmented network is naive Bayes times the lift P(x_u, x_v | y) / (P(x_u | y) P(x_v | y)) of every edge of
@@ -74,6 +77,14 @@ class TreeAverage:
         """Posteriors, or logs of the joint."""
         logs = self.naive.score(query, log_joint=True, n_jobs=n_jobs) + self._log_sums(query, n_jobs)
         return logs if log_joint else _posterior(logs)
+
+    def answer_row(self, codes: RowOfCodes) -> list[float]:
+        """``score`` of one row: a stream asks for one after the other."""
+        naive = np.array(self.naive.plan.one(codes, True))
+        logs = naive + self._log_sums(Query(row_array(codes)[None, :]), 1)[0]
+        odds = np.exp(logs - np.maximum.reduce(logs))  # as _posterior; to reduce one axis of two takes twice as long
+        posterior: list[float] = (odds / np.add.reduce(odds)).tolist()
+        return posterior
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors; a row that is left out does not count for the probability of the trees, either."""
