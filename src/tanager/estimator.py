@@ -112,7 +112,12 @@ class HasOptions(Listed):
         dict
             Names and values.
         """
-        return {name: self._option(name) for name in self.option_defaults() if not self._is_default(name)}
+        own = {name: self._option(name) for name in self.option_defaults()}
+        return {
+            name: value
+            for name, value in own.items()
+            if value is not (default := self.option_defaults()[name]) and not _same_text(value, default)
+        }
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; None where there is nothing but text."""
@@ -122,12 +127,6 @@ class HasOptions(Listed):
         """What a notebook shows, in place of scikit-learn's own display."""
         shown = self._repr_html_()
         return {"text/plain": repr(self)} | ({} if shown is None else {"text/html": shown})
-
-    def _is_default(self, name: str) -> bool:
-        """Whether an option is as it comes. Compared as text: options may be arrays, or numbers that are not equal
-        to themselves."""
-        default = self.option_defaults()[name]
-        return default is not inspect.Parameter.empty and repr(self._option(name)) == repr(default)
 
     def _option(self, name: str) -> Any:
         """An option as it was given."""
@@ -188,6 +187,11 @@ def _copied(value: Any) -> Any:
     if type(value) in (list, tuple, set, frozenset):
         return type(value)([_copied(own) for own in value])
     return clone(value) if _has_options(value) else deepcopy(value)
+
+
+def _same_text(value: Any, default: Any) -> bool:
+    """Whether a value is that of a default. Options may be arrays, or numbers that are not equal to themselves."""
+    return default is not inspect.Parameter.empty and repr(value) == repr(default)
 
 
 def _has_options(value: Any) -> bool:

@@ -14,6 +14,11 @@ from tanager.persist import from_bytes, to_bytes
 X, y = small_table(150)
 
 
+def as_dicts(table):
+    """The same rows as single ones, all cells as words: cut points that move would make streams begin again."""
+    return [{f"x{i}": f"v {cell!s:.2}" for i, cell in enumerate(row)} for row in table]
+
+
 def judged(name, losses, weights=None):
     """A candidate whose log losses on rows of the first of two classes are these; NaN: not asked."""
     own = np.exp(-np.asarray(losses, dtype=float))
@@ -264,3 +269,36 @@ def test_single_rows_are_answered_as_a_batch_is_whatever_the_chosen_one_is_told(
     balanced, batch = both()
     assert balanced == pytest.approx(batch)
     assert balanced != pytest.approx(plain)
+
+
+def test_a_stream_chooses_by_fewer_folds_and_a_batch_as_fit_does(monkeypatch):
+    n_folds = []
+
+    def noted(models, memory, held, *args, **options):
+        n_folds.append(len(np.unique(held.fold)))
+        return folded(models, memory, held, *args, **options)
+
+    monkeypatch.setattr("tanager.classifiers.best_of.folded", noted)
+    model = BestOf([NaiveBayes(), TAN()])
+    for row, label in zip(as_dicts(X)[:100], y[:100], strict=True):
+        model.predict_proba_one(row)
+        model.learn_one(row, label)
+    assert n_folds == [5, 3]  # by fewer than 20 rows of each of three classes, and by more
+    n_folds.clear()
+    proba = model.predict_proba(as_dicts(X)[100:])
+    assert n_folds == [5]
+    table = model.table()
+    fitted = BestOf([NaiveBayes(), TAN()], schema=model.schema_).fit(as_dicts(X)[:100], y[:100])
+    np.testing.assert_array_equal(proba, fitted.predict_proba(as_dicts(X)[100:]))
+    assert table == fitted.table()
+
+
+def test_many_rows_of_a_stream_are_judged_by_some_of_them(monkeypatch):
+    monkeypatch.setattr("tanager.classifiers.best_of.ROWS_IN_STREAM", 60)
+    model = BestOf([NaiveBayes(), AODE()])
+    for row, label in zip(as_dicts(X), y, strict=True):
+        model.predict_proba_one(row)
+        model.learn_one(row, label)
+    assert 50 <= model.table_[0]["rows"] <= 70
+    model.predict_proba(as_dicts(X))
+    assert model.table_[0]["rows"] == 150

@@ -180,13 +180,17 @@ def test_a_dear_structure_outlives_new_values(model, monkeypatch):
     """It is chosen again when it is due, and not because a column has a value more; a new class is another matter."""
     X, y = table(m=70)
     chosen = []
-    choose = type(model)._structure
 
-    def noted(self, counts, rows):
-        chosen.append(len(rows))
-        return choose(self, counts, rows)
+    def noting(choose):
+        def noted(self, counts, rows):
+            found = choose(self, counts, rows)
+            chosen.extend([len(rows)] if found is not None else [])
+            return found
 
-    monkeypatch.setattr(type(model), "_structure", noted)
+        return noted
+
+    for name in ("_structure", "_structure_in_stream"):
+        monkeypatch.setattr(type(model), name, noting(getattr(type(model), name)))
     for r in range(70):
         row = {f"x{i}": str(v) for i, v in enumerate(X[r])} | {"x0": f"v{r}"}  # a new value in every row
         model.predict_proba_one(row)

@@ -280,3 +280,38 @@ def test_with_fewer_rows_than_folds_nothing_is_tried_and_the_last_setting_taken(
     assert model.predict(rows).tolist() == labels
     again = Wrapped(grid=[0.01, 0.1]).fit(rows * 2, labels * 2)
     assert all(line["asked"] for line in again.table_)
+
+
+def test_a_stream_tries_settings_less_often_than_it_learns_the_structure_again(monkeypatch, tmp_path):
+    table, labels = chained(180)
+    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    tried, found = [], []
+    choose, find = Wrapped._choose, GeneralNetwork.find
+
+    def noted_choice(model, *args):
+        tried.append(round(model.memory.n_learned))
+        return choose(model, *args)
+
+    def noted(model, sample, learner, **options):
+        found.append((len(tried), round(sample.n_rows)))
+        return find(model, sample, learner, **options)
+
+    monkeypatch.setattr(Wrapped, "_choose", noted_choice)
+    monkeypatch.setattr(GeneralNetwork, "find", noted)
+    model = Wrapped(GeneralNetwork(), grid=[0.001, 0.05])
+    for row, label in zip(rows[:160], labels[:160], strict=True):
+        model.predict_proba_one(row)
+        model.learn_one(row, label)
+    first, second = [n for n in tried if n >= 5]  # with fewer rows nothing is tried
+    assert second > 3 * first
+    assert any(trials == len(tried) and n > second for trials, n in found)  # the structure has followed since
+    model.save(tmp_path / "model")
+    again, n_tried = load(tmp_path / "model"), len(tried)
+    for each in (model, again):
+        for row, label in zip(rows[160:], labels[160:], strict=True):
+            each.predict_proba_one(row)
+            each.learn_one(row, label)
+    assert len(tried) == n_tried
+    assert again.predict_proba_one(rows[0]) == model.predict_proba_one(rows[0])
+    model.predict_proba(table)
+    assert tried[-1] == 180  # a batch tries all

@@ -40,6 +40,8 @@ from tanager.stages import steps
 N_FOLDS = 5
 FEWEST = 25  # rows that candidates are judged by: see benchmarks/README.md
 MOST_ROWS = 5000  # that candidates are judged by
+FOLDS_IN_STREAM, ROWS_IN_STREAM = 3, 2000  # where rows go on coming, and candidates are judged again and again
+ROWS_OF_CLASS = 20  # with fewer of a class each, a third of the rows is too much to go without
 CLOCK = time.monotonic
 LIGHT = 1e-3  # members of a pool that weigh less are left out
 
@@ -141,8 +143,13 @@ class BestOf(Delegating):
         return True
 
     def _all_candidates(self) -> Sequence[CountsClassifier]:
+        """The candidates, which learn nothing themselves: see ``_blank_candidates``."""
+        return self._blank_candidates() if self.candidates is None else self.candidates
+
+    def _blank_candidates(self) -> list[CountsClassifier]:
+        """Copies of all candidates that have learned nothing."""
         if self.candidates is not None:
-            return self.candidates
+            return [clone(candidate) for candidate in self.candidates]
         return [AODE(), A2DE(), WAODE(), HNB(), FANC(), TAN(), FAN(), NaiveBayes(), KDB(smoothing=None)]
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
@@ -155,14 +162,24 @@ class BestOf(Delegating):
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if rows is None:
             raise SchemaMismatch("BestOf compares by rows that are left out, and counts alone do not hold them.")
-        models = [clone(candidate) for candidate in self._all_candidates()]
-        lines = [Judged(repr(model)) for model in models]
-        held = HeldOut.deal(self.memory, N_FOLDS, MOST_ROWS)
+        return self._choose(counts, rows, N_FOLDS, MOST_ROWS)
+
+    def _structure_in_stream(self, counts: JointCounts, rows: KeptRows | None) -> Form | None:
+        if rows is None or FEWEST <= rows.weight < ROWS_OF_CLASS * counts.n_classes:
+            return None
+        return self._choose(counts, rows, FOLDS_IN_STREAM, ROWS_IN_STREAM)
+
+    def _choose(self, counts: JointCounts, rows: KeptRows, n_folds: int, most: int) -> Form:
+        """The structure of the best candidate, judged in so many folds by so many rows at most."""
+        candidates = self._all_candidates()
+        lines = [Judged(repr(candidate)) for candidate in candidates]
         if rows.weight >= FEWEST:
-            wide = self._counts_for(models, lines, counts, rows, len(held))
+            models = self._blank_candidates()
+            held = HeldOut.deal(self.memory, n_folds, most)
+            wide = self._counts_for(models, lines, counts, rows, len(held), n_folds)
             self._judge(models, lines, wide, held, rows)
         else:  # chance would choose
-            wide = self._counts_for(models[:1], lines[:1], counts, rows, 0)
+            wide = self._counts_for(candidates[:1], lines[:1], counts, rows, 0, n_folds)
             for line in lines:
                 line.note = f"not tried: fewer than {FEWEST} rows"
         place = preferred(lines, self.criterion)
@@ -181,12 +198,13 @@ class BestOf(Delegating):
         counts: JointCounts,
         rows: KeptRows,
         n_held: int,
+        n_folds: int,
     ) -> list[JointCounts | None]:
         """The counts that every candidate reads: ours, or wider ones; None where it is not tried, with a note why."""
         found: list[JointCounts | None] = []
         for model, line in zip(models, lines, strict=True):
             shape = model.counts_shape(counts.schema)
-            work = forecast(model, counts, rows.weight, N_FOLDS)
+            work = forecast(model, counts, rows.weight, n_folds)
             line.n_rows = rows_within(work, n_held, self.max_work)
             if line.n_rows < min(n_held, MIN_ROWS):
                 line.note = f"not tried: {work.total(min(n_held, MIN_ROWS)):.0e} cells to read"
@@ -194,15 +212,15 @@ class BestOf(Delegating):
             elif counts.holds(**shape):
                 found.append(counts)
             else:
-                found.append(self._wider(shape, counts, rows, line))
+                found.append(self._wider(shape, counts, rows))
+                line.note = "not tried: too much memory" if found[-1] is None else line.note
         return found
 
-    def _wider(self, shape: dict[str, Any], counts: JointCounts, rows: KeptRows, line: Judged) -> JointCounts | None:
-        """Counts of the kept rows of a wider shape."""
+    def _wider(self, shape: dict[str, Any], counts: JointCounts, rows: KeptRows) -> JointCounts | None:
+        """Counts of the kept rows of a wider shape; None where these would take too much memory."""
         try:
             wider = JointCounts(counts.schema, counts.classes, spare=counts.spare, max_memory=self.max_memory, **shape)
         except MemoryBudgetError:
-            line.note = "not tried: too much memory"
             return None
         wider.take_scale(counts)
         block = rows.block
@@ -218,6 +236,7 @@ class BestOf(Delegating):
     ) -> None:
         """Let every candidate that can be afforded answer rows that it has not learned."""
         memory, block = copy.copy(self.memory), rows.block
+        parts: dict[int, HeldOut] = {}
         again: list[tuple[CountsClassifier, np.ndarray, Judged]] = []
         end = math.inf if self.time_limit is None else CLOCK() + self.time_limit
         tried = False
@@ -233,7 +252,8 @@ class BestOf(Delegating):
             if chooses_by_rows(model):
                 again.append((model, asked, line))
             else:
-                line.take(asked, left_out(model, block, held.part(asked)), held, block.labels)
+                part = parts.setdefault(len(asked), held.part(asked))
+                line.take(asked, left_out(model, block, part), held, block.labels)
         if again:
             if memory.counts.order > 2:  # which none of these reads
                 memory.counts = memory.counts.narrowed(2, ())
@@ -264,7 +284,7 @@ class BestOf(Delegating):
 
     def _answers_of(self, lines: Sequence[Judged]) -> Answered | None:
         """Held-out answers of what was chosen."""
-        places = [place for place, _ in self._members] or [self._place]
+        places = self._places
         if not all(lines[place].tried for place in places):
             return None
         common = _answered_by_all([lines[place] for place in places])
@@ -282,6 +302,11 @@ class BestOf(Delegating):
 
     # --- who answers --------------------------------------------------------------------------------------------
 
+    @property
+    def _places(self) -> list[int]:
+        """Of the candidates that answer."""
+        return [place for place, _ in self._members] or [self._place]
+
     def _attach(self, model: CountsClassifier, counts: JointCounts, *, plain: bool) -> CountsClassifier:
         """A candidate over these counts; ``plain`` without our class weights, which multiply the odds of any choice."""
         memory = self.memory
@@ -298,12 +323,12 @@ class BestOf(Delegating):
 
         Members of a pool that were ``stored`` in a file answer with their structures, which may be those of fewer rows.
         """
-        memory, candidates = self.memory, self._all_candidates()
-        places = [place for place, _ in self._members] or [self._place]
+        memory, blank = self.memory, self._blank_candidates()
+        places = self._places
         for own in [] if counts is None else [counts[place] for place in places]:
             if own is not None and not memory.counts.holds(own.order, own.anchors, own.families):
                 memory.counts = own
-        models = [self._attach(clone(candidates[place]), memory.counts, plain=bool(self._members)) for place in places]
+        models = [self._attach(blank[place], memory.counts, plain=bool(self._members)) for place in places]
         self._stored = [None] * len(models)
         if self._members and stored:
             self._stored = [model.take_structure(*state) for model, state in zip(models, stored, strict=True)]
@@ -312,7 +337,7 @@ class BestOf(Delegating):
             families = {family for model in models for family in model.structure_.families()}
             wanted = sorted({*shape["families"], *families}, key=lambda family: (len(family), family))
             memory.count_families(wanted, shape, self.n_threads)
-            models = [self._attach(clone(candidates[place]), memory.counts, plain=True) for place in places]
+            models = [self._attach(clone(blank[place]), memory.counts, plain=True) for place in places]
         self._models = models
         self.best_ = models[places.index(self._place)] if self._place in places else models[0]
 

@@ -10,7 +10,7 @@ from tanager.counts.estimates import Estimate, MEstimate
 from tanager.counts.joint import JointCounts
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
-from tanager.scoring.forms import Form, ProductOfSums
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.structure.measures import conditional_information
 
 
@@ -56,6 +56,7 @@ class HNB(CountsClassifier):
         np.fill_diagonal(information, alone)  # so that such a column has a place
         child, parent = np.nonzero(information)
         weight = information[child, parent] / np.where(alone, 1.0, total)[child]
-        own = child == parent
-        parents = [() if by_class else (j,) for j, by_class in zip(parent.tolist(), own.tolist(), strict=True)]
-        return ProductOfSums(tuple(child.tolist()), tuple(parents), tuple(weight.tolist()))
+        sets: list[ParentSet] = [*((j,) for j in range(len(total))), ()]
+        own = np.where(child == parent, len(total), parent)
+        parents = tuple(map(sets.__getitem__, own.tolist()))
+        return ProductOfSums(tuple(child.tolist()), parents, tuple(weight.tolist()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -76,7 +76,11 @@ _LINE = {  # of the table, in a file
     **dict.fromkeys(("arcs", "columns"), saved.whole()),
     "note": saved.text(),
 }
-_CHOICE = {"setting": saved.whole(), "table": saved.items(saved.record(_LINE))}
+_CHOICE = {
+    "setting": saved.whole(),
+    "table": saved.items(saved.record(_LINE)),
+    "tried": saved.row(saved.number(0.0), saved.whole(), saved.whole()),
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -139,8 +143,11 @@ class Wrapped(Delegating):
 
     saves_structure = True
     merges_repeats = True
-    refresh_ratio = 2.0
+    refresh_ratio = 1.5  # of the structure; settings are tried again when rows have grown by more
     outlives_new_values = True
+
+    _ratio_of_trials: ClassVar[float] = 3.0  # see experiments/refresh_ratios
+    _tried_at = (0.0, 0, 0)  # rows, columns and classes when settings were tried
 
     def check_options(self) -> None:
         super().check_options()
@@ -213,8 +220,24 @@ class Wrapped(Delegating):
             found, self.table_ = Found(ProductOfSums.one_each([()] * counts.n_features), ()), self.features_table_
         else:
             chosen, found, self.table_ = self._choose(model, sample, parts, counts)
+        if parts:
+            self._tried_at = self.memory.n_learned, counts.n_features, counts.n_classes
         model.set_params(learner=chosen)
         model.take_found(found)
+        self.best_ = self.adopt(model)
+        return found.form
+
+    def _structure_in_stream(self, counts: JointCounts, rows: KeptRows | None) -> Form | None:
+        """That of all rows by the setting that was chosen, until it is time to try settings again."""
+        learned, *shape = self._tried_at
+        if rows is None or shape != [counts.n_features, counts.n_classes]:
+            return None
+        if self.memory.n_learned > self._ratio_of_trials * learned:
+            return None
+        assert isinstance(self.best_, NetworkLearner)
+        model = self._own_model().set_params(learner=self.best_.own_learner)
+        found = model.find(self._sample(counts, rows), model.own_learner, traced=False)
+        model.take_found(replace(found, traced=False))
         self.best_ = self.adopt(model)
         return found.form
 
@@ -314,11 +337,13 @@ class Wrapped(Delegating):
         return 3, self._seed
 
     def _choice(self) -> dict[str, Any]:
-        return {"setting": [line["note"] for line in self.table_].index("* chosen"), "table": self.table_}
+        chosen = [line["note"] for line in self.table_].index("* chosen")
+        return {"setting": chosen, "table": self.table_, "tried": list(self._tried_at)}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        setting, table = saved.read("figures of its choice", data, _CHOICE).values()
-        self.table_ = list(table)
+        absent = {"tried": [0.0, 0, 0]}  # in older files
+        setting, table, tried = saved.read("figures of its choice", absent | data, _CHOICE).values()
+        self.table_, self._tried_at = list(table), tuple(tried)
         if [line["note"] for line in self.table_].count("* chosen") != 1:
             raise ModelFileError("its table does not say which setting was chosen")
         model = self._own_model()

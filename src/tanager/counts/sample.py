@@ -153,7 +153,7 @@ class Sample(Listed):
         encoder = Encoder(**{"keep": "all", **encoder_options})  # all columns are variables
         if y is None and target is None:
             codes = encoder.learn_and_encode(table, None, weights)
-            return cls(codes, _values(encoder.schema), encoder.schema.names, weights)
+            return cls(codes, encoder.schema.described, encoder.schema.names, weights)
         if y is None:
             table, y = _take_out(table, str(target))
         else:
@@ -205,7 +205,7 @@ class Sample(Listed):
             both[:, place] = part
             if part.dtype != wide:
                 both[:, place][part == np.iinfo(part.dtype).max] = np.iinfo(wide).max
-        return cls(both, [*_values(schema), list(classes)], [*schema.names, target], weights)
+        return cls(both, [*schema.described, list(classes)], [*schema.names, target], weights)
 
     def index(self, variable: Variable) -> int:
         """Position of a variable given by name or position. Raises SchemaMismatch for an unknown one.
@@ -467,10 +467,6 @@ class Sample(Listed):
 def _plain(value: object) -> object:
     """A value as Python's own type: networks are written to files, and compared with those read from files."""
     return value.item() if isinstance(value, np.generic) else str(value) if value is OTHER else value
-
-
-def _values(schema: Schema) -> list[list[object]]:
-    return [[column.describe(v) for v in range(column.n_values)] for column in schema.columns]
 
 
 def _take_out(table: Table, target: str) -> tuple[Table, Any]:

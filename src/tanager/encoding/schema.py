@@ -298,7 +298,7 @@ class Schema(Listed):
     """
 
     unlisted = names_in("""
-        known_names learned_names places sources table_names width with_all
+        described known_names learned_names places sources table_names width with_all
     """)
 
     columns: tuple[Column, ...]
@@ -320,6 +320,11 @@ class Schema(Listed):
     def names(self) -> tuple[str, ...]:
         """Column names, in order."""
         return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def described(self) -> tuple[tuple[object, ...], ...]:
+        """What the codes of every column stand for: searches make a sample for each part of the rows."""
+        return tuple(tuple(map(column.describe, range(column.n_values))) for column in self.columns)
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

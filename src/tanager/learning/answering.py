@@ -78,6 +78,8 @@ class Answering:
     A structure that is chosen once (``refresh=inf``) is held: whatever values, classes and rows come,
     its families go on learning, and rows that were kept for the choice are let go of. Under a rule
     (``refresh=Hoeffding()``) one stands, from the end of the warm-up on, until another leads by enough.
+
+    Where choosing is dear, a stream may choose by less work than a batch (``_structure_in_stream``).
     """
 
     def __init__(self) -> None:
@@ -121,6 +123,8 @@ class Answering:
         if current is not None and (not fresh or model.refresh is not None) and self._outlives(model, current):
             return self._bind_again(model, current)
         usable = self._usable(model)
+        if current is not None and not fresh and (found := self._chosen_in_stream(model)) is not None:
+            return found
         form = self._form(model)
         if current is not None and usable and _same_answers(model, current, form):
             current.view.form_version = memory.counts.version
@@ -154,6 +158,19 @@ class Answering:
         found = self._take(model, form)
         found.view.form_version = -1  # a batch chooses again
         found.n_learned, found.weight = current.n_learned, current.weight
+        return found
+
+    def _chosen_in_stream(self, model: CountsClassifier) -> Current | None:
+        """What a stream answers with next, where the classifier has a quicker way for it; None elsewhere."""
+        memory = model.memory
+        if model.refresh is not None or memory.clock is not None:
+            return None
+        form = model._structure_in_stream(memory.counts, memory.rows)
+        if form is None:
+            return None
+        memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
+        found = self._take(model, form)
+        found.view.form_version = -1  # a batch chooses again
         return found
 
     def _usable(self, model: CountsClassifier) -> bool:

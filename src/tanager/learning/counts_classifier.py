@@ -141,6 +141,13 @@ class CountsClassifier(Classifier):
         """Which families of counts answer, and how they are combined."""
         raise NotImplementedError
 
+    def _structure_in_stream(self, counts: JointCounts, rows: KeptRows | None) -> Form | None:
+        """What a stream answers with next, found by less work than ``_structure``; None where there is no such way.
+
+        Something answers already. A batch, and a stream with ``refresh``, a window or a decay, does without.
+        """
+        return None
+
     def _adaptive(self) -> bool:
         """Whether the structure depends on what was counted."""
         return self._needs_rows()

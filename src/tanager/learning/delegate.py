@@ -22,6 +22,10 @@ class Delegating(CountsClassifier):
         model.unseen, model.n_jobs, model.target_name_ = self.unseen, self.n_jobs, self.target_name_
         return model
 
+    @property
+    def _attaches_again(self) -> bool:
+        return False  # who answers is another one then
+
     def _scored_by(self) -> CountsClassifier:
         self.best_._memory = self._memory  # whose counts may hold further families by now
         return self.best_

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from tanager.counts.sample import Sample
 from tanager.estimator import clone
 from tanager.learning.dealing import deal
 from tanager.learning.memory import Memory
+from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.stages import steps
 
@@ -63,8 +65,16 @@ class HeldOut:
         """The places of about n rows, spread over all that are asked about."""
         return np.arange(len(self)) if n >= len(self) else np.linspace(0, len(self) - 1, n).round().astype(np.intp)
 
+    @cached_property
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """The kept rows asked about, each once, and the place of each row among them."""
+        rows, place = np.unique(self.rows, return_inverse=True)
+        return rows, place
+
     def part(self, which: np.ndarray) -> HeldOut:
         """Some of the rows asked about."""
+        if len(which) == len(self):
+            return self
         return HeldOut(self.rows[which], self.weights[which], self.fold[which], self.n_kept)
 
 
@@ -83,7 +93,7 @@ def held_out_answers(model: CountsClassifier, held: HeldOut) -> np.ndarray:
 
 def left_out(model: CountsClassifier, block: Block, held: HeldOut) -> np.ndarray:
     """The rows of a block asked about, each left out of the counts alone; nothing is chosen again."""
-    asked, place = np.unique(held.rows, return_inverse=True)
+    asked, place = held.distinct
     return model.uncalibrated().leave_one_out(block.part(asked).once, n_jobs=model.n_threads)[place]
 
 
@@ -114,7 +124,7 @@ def folded(
         for maker, places, answers in zip(makers, asked, out, strict=True):
             mine = held.fold[places] == fold
             query = block.part(held.rows[places[mine]]).query
-            scorer = maker(rest).uncalibrated()
+            scorer = maker.scorer(rest)
             answers[mine] = (scorer.score_once if isinstance(scorer, View) else scorer.score)(query, n_jobs=n_jobs)
     return out
 
@@ -131,6 +141,16 @@ class LearnedAgain:
         if self._attached is None:
             self.blank = clone(model)
             self.blank.options_hold()
+
+    def scorer(self, memory: Memory) -> Scorer:
+        """What answers for a model with this memory, before it is calibrated."""
+        model = self(memory)
+        if self._attached is None:
+            return model.uncalibrated()
+        counts = model.memory.counts  # asked once: nothing is kept for further answers
+        form = model._structure(counts, model.memory.rows)
+        model.memory.count_families(form.families(), model.counts_shape(counts.schema), model.n_threads)
+        return model.scorer_over(model.view_of(form))
 
     def __call__(self, memory: Memory) -> CountsClassifier:
         """A model with this memory."""

@@ -445,7 +445,7 @@ class Memory:
     def count_families(self, families: list[tuple[int, ...]], shape: Mapping[str, Any], n_jobs: int = 1) -> None:
         """Count families that the counts do not hold, in one more pass over the learned rows."""
         old = self.counts
-        if old.holds(families=families):
+        if not families or old.holds(families=families):
             return
         if not self.can_look_again:
             old.require(self.owner, families=families)

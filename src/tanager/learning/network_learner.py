@@ -169,6 +169,8 @@ def by_information(
     unless ``keep`` says that it stays. Back-off and missing values drop parents from the end.
     """
     ranked = list(parents)
+    if not ranked:  # as for most columns of most networks
+        return ()
     if len(ranked) > 1:
         values = dict(zip(ranked, sample.informations_at(child, ranked, given), strict=True))
         ranked.sort(key=lambda p: (-values[p], p))

@@ -80,6 +80,8 @@ class ProductOfSums:
     @cached_property
     def _wide(self) -> list[tuple[int, ...]]:
         """The same, worked out once: a stream asks whenever a column has got a new value."""
+        if max(map(len, self.parents), default=0) < 2 and not self.free and len(self.class_parents) < 3:
+            return []
         terms = chain(zip(self.child, self.parents, strict=True), self.free)
         wide = {(*parents, child) for child, parents in terms if len(parents) > 1}
         wide |= {(*f[:size], f[-1]) for f in wide if len(f) > 3 for size in range(2, len(f) - 1)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -71,12 +72,11 @@ def k_dependence(counts: JointCounts, k: int, threshold: float = 0.0) -> list[tu
     """
     order = descending(class_information(counts))
     information = conditional_information(counts) if counts.n_features > 1 else np.zeros((1, 1))
+    ranked = np.argsort(-information, axis=1, kind="stable").tolist()  # of equals the smaller column comes first
     parents: list[tuple[int, ...]] = [()] * counts.n_features
-    for place, i in enumerate(order):
-        own, earlier = information[i].tolist(), order[:place]
-        if place > 10 * max(k, 1):  # to sort them all takes longer than to find the k-th
-            least = float(np.partition(information[i, earlier], place - max(k, 1))[place - max(k, 1)])
-            earlier = [j for j in earlier if own[j] >= least]
-        best = sorted((-own[j], j) for j in earlier)[:k]
-        parents[i] = tuple(j for gain, j in best if threshold <= 0 or -gain > threshold)
+    earlier: set[int] = set()
+    for i in order:
+        best = islice((j for j in ranked[i] if j in earlier), min(k, len(earlier)))
+        parents[i] = tuple(j for j in best if threshold <= 0 or information[i, j] > threshold)
+        earlier.add(i)
     return parents
