@@ -13,7 +13,7 @@ from tanager.counts.estimates import Lidstone
 from tanager.encoding import Schema
 from tanager.learning.counts_classifier import CountsClassifier
 
-SMALL = 2**22  # bytes of counts side by side that are copied at once, whoever comes
+SMALL = 2**20  # bytes of counts side by side that are copied at once, whoever comes
 MOST_BYTES = 2**28  # of the counts side by side, which are there twice
 
 
