@@ -420,16 +420,27 @@ class Ladder:
 
     def _next(self, block: Block, asked: Query | None) -> Said:
         """Answer and learn at least the first of these rows."""
-        together = self._side_by_side(len(block))
         some = slice(ROWS_AT_ONCE)  # Ctrl-C is heard between two calls
         block, asked = block.part(some), None if asked is None else asked.part(some)
+        n = len(block) if self._together is not None else self._rows_together(block)
+        together = self._side_by_side(n)
         run = None if together is None else together.run(block, asked)
         if run is not None and len(run[0]):
             judged, answers = run
             classes, labels = self.first.classes_, block.labels[: len(judged)]
             return Said(classes, judged, labels) if answers is None else Said(classes, answers, labels, judged)
         one = together is not None or asked is not None  # a value is new, or comes late; or labels do
+        if not one:
+            self._n_alone += len(block) - n
         return self._one_after_the_other(block.part(slice(1)) if one else block, asked)
+
+    def _rows_together(self, block: Block) -> int:
+        """How many of these rows models side by side could take, up to one with a new value."""
+        if self._kind is None or self._kind.grows or not isinstance(self.first, CountsClassifier):
+            return len(block)
+        new = block.codes >= self.first.counts_.schema.n_values
+        odd = (new & (block.codes != np.iinfo(block.codes.dtype).max)).any(axis=1)
+        return int(odd.argmax()) if odd.any() else len(block)
 
     def _one_after_the_other(self, block: Block, asked: Query | None) -> Said:
         models = [model for model in self.models if isinstance(model, CountsClassifier)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     PooledRows: TypeAlias = _kernels.PooledAodes | _kernels.PooledNaives
 
-SMALL = 2**22  # bytes of counts side by side that are copied at once, whoever comes
+SMALL = 2**20  # bytes of counts side by side that are copied at once, whoever comes
 MOST_BYTES = 2**28  # of the counts side by side, which are there twice
 
 
