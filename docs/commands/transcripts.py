@@ -17,9 +17,10 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PAGES = sorted(HERE.glob("*.md"))
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+# Said where a command takes longer than ten seconds.
 PROGRESS = re.compile(
-    r".*: ([\d,]+ rows(, \d+%)?|\d+%, about .* left)"
-)  # said where a command takes longer than ten seconds
+    r".*: ([\d,]+ rows|[\d,]+ (of [\d,]+ )?\w+( \(\d+%\)(, [\d,]+ rows/s)?|, [\d,]+ rows/s)(, about .* left)?(; .*)?)"
+)
 WIDTH = 80
 
 
