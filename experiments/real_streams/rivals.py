@@ -146,6 +146,10 @@ def models() -> dict[str, Callable[[], Any]]:
     }
 
 
+TURNS = 2  # the quicker one counts: in the first, a virtual machine is still given the memory, which can take as long
+SECONDS = 3  # its place among the figures
+
+
 def run(path: Path, names: Sequence[str] | None, kinds: Sequence[str] | None, progress: Callable[..., object]) -> None:
     """Answer and learn every stream with every model; lines that the file has already are kept."""
     done = {(line["stream"], line["model"]) for line in read_csv(path)} if path.exists() else set()
@@ -155,7 +159,8 @@ def run(path: Path, names: Sequence[str] | None, kinds: Sequence[str] | None, pr
     for at, (stream, model) in enumerate(wanted):
         progress(at, len(wanted), f"{stream}, {model}")
         X, y = STREAMS[stream]()
-        line = [stream, model, len(y), *_figures(made[model](), X, y)]
+        turns = [_figures(made[model](), X, y) for _ in range(TURNS)]
+        line = [stream, model, len(y), *min(turns, key=lambda own: float(own[SECONDS] or 0))]
         with open(path, "a", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if file.tell() == 0:
