@@ -56,6 +56,11 @@ class Block:
         known: np.ndarray = self.labels != _largest(self.labels.dtype)
         return known
 
+    @property
+    def counting(self) -> np.ndarray:
+        """Which rows count: those with a label and a weight above zero."""
+        return self.labelled if self.weights is None else self.labelled & (self.weights > 0)
+
     def part(self, rows: slice | np.ndarray) -> Block:
         """Some of the rows."""
         codes, labels = self.codes[rows], self.labels[rows]
@@ -74,9 +79,7 @@ class Block:
         """Only the rows that count: those with a label and a weight above zero."""
         if len(self.labels) == 1 and self.weights is None and self.labels.item(0) != _largest(self.labels.dtype):
             return self  # a row of a stream, and NumPy takes longer to begin
-        which = self.labelled
-        if self.weights is not None:
-            which = which & (self.weights > 0)
+        which = self.counting
         return self if which.all() else self.part(which)
 
 

@@ -12,7 +12,7 @@ x_i = v and x_j missing is a cell too, and the total behind P(x_j | y, x_i = v) 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -115,9 +115,9 @@ class JointCounts(Listed):
     """
 
     unlisted = names_in("""
-        blank forget_row forget_rows from_header learn_row learn_rows make_sure_of_room may_take_families narrowed
-        note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require reserve singles store take_away
-        take_scale to_header with_families_of with_modes
+        blank forget_row forget_rows from_header learn_row learn_rows make_sure_of_room may_take_families move_cuts
+        narrowed note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require reserve singles store
+        take_away take_scale to_header with_families_of with_modes
     """)
 
     def __init__(
@@ -220,12 +220,16 @@ class JointCounts(Listed):
         return float(cells * n_classes * 8)
 
     def _allocate(self, capacity: np.ndarray) -> None:
+        self._lay_out(capacity)
+        self._take(_zeros(self._shapes()))
+
+    def _lay_out(self, capacity: np.ndarray) -> None:
+        """Have slots for so many values of each column; refused where that takes too much memory."""
         needed = self.estimate_bytes(capacity, self.n_classes, self.order, self.anchors, self._dense_families())
         if needed > as_bytes(self.max_memory):
             check_budget(needed, self.max_memory, *self._too_much(needed, capacity))
         self.n_slots = capacity.astype(np.int64) + 1
         self.offsets = np.concatenate([[0], np.cumsum(self.n_slots)]).astype(np.int64)
-        self._take(_zeros(self._shapes()))
 
     def _too_much(self, needed: float, capacity: np.ndarray) -> tuple[str, str]:
         """What takes more memory than there is, and the way out, in words."""
@@ -825,6 +829,64 @@ class JointCounts(Listed):
         self.__dict__.update(new.__dict__)
         return self
 
+    def move_cuts(self, schema: Schema, shares: Mapping[int, np.ndarray]) -> JointCounts:
+        """Count by other cut points: what a bin holds goes to its parts by their shares, and bins may become one.
+
+        Where rows are gone, nobody knows in which part of a bin they were. A guess spreads those of a class over the
+        parts as other rows of the class are spread.
+
+        Parameters
+        ----------
+        schema : Schema
+            The same columns, some of them with other cut points.
+        shares : dict of int to array
+            For each of these columns, by its place: for every interval between neighbouring cut points, old and new
+            ones taken together, the share that it gets of the old bin that it is in, class by class: (intervals,
+            classes). Those of one bin add up to 1.
+
+        Returns
+        -------
+        JointCounts
+            These counts.
+
+        Examples
+        --------
+        >>> from tanager.encoding.schema import Column, Schema
+        >>> before, after = (Schema((Column("age", "numeric", cuts=cuts),)) for cuts in ((10.0, 20.0), (10.0, 30.0)))
+        >>> counts = JointCounts(before, ["no", "yes"])
+        >>> codes, labels = np.array([[0], [1], [2], [2]], dtype=np.uint8), np.array([0, 0, 1, 1], dtype=np.uint8)
+        >>> shares = np.array([[1, 1], [1, 1], [0.5, 0.25], [0.5, 0.75]])
+        >>> counts.update(codes, labels).move_cuts(after, {0: shares}).joint("age")
+        array([[1. , 1. , 0. ],
+               [0. , 0.5, 1.5]])
+        """
+        if self.order > 2 or self._triples or self.families:
+            raise SchemaMismatch("cut points can move where single columns and pairs are counted, and no more.")
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__, schema=schema, version=self.version + 1)
+        changed = np.array([a.cuts != b.cuts for a, b in zip(schema.columns, self.schema.columns, strict=True)])
+        new._lay_out(np.where(changed, schema.n_values + self.spare, self.n_slots - 1))
+        parts, to, share = _parts(self, new, shares)
+        divided = np.flatnonzero((share != 1.0).any(axis=1))
+        starts = np.flatnonzero(np.r_[True, to[1:] != to[:-1]])  # parts of one bin are neighbours
+        tables = _zeros(new._shapes())
+        tables["classes"][:] = self._classes
+        singles = self._singles[parts] * share
+        tables["singles"][to[starts]] = np.add.reduceat(singles, starts)
+        if self._pairs is not None:
+            pairs = self._pairs[parts].take(parts, axis=1)
+            pairs[divided] *= share[divided, None]
+            pairs[:, divided] *= share[divided]
+            if len(starts) < len(to):
+                pairs = np.add.reduceat(np.add.reduceat(pairs, starts), starts, axis=1)
+            tables["pairs"] = pairs
+            if pairs.shape != new._shapes()["pairs"]:  # there are spare slots
+                tables["pairs"] = np.zeros(new._shapes()["pairs"])
+                tables["pairs"][np.ix_(to[starts], to[starts])] = pairs
+        new._take(tables)
+        self.__dict__.update(new.__dict__)
+        return self
+
     def reserve(self, n_slots: np.ndarray) -> None:
         """Give counts that are still empty the slots that counts over the same columns had."""
         if (n_slots > self.n_slots).any():
@@ -1346,6 +1408,25 @@ class JointCounts(Listed):
             raise ModelFileError(f"the data hold a {header.get('kind')}, not counts.")
         with archive.reading("the data"):
             return cls.from_header(header["counts"], arrays)
+
+
+def _parts(
+    old: JointCounts, new: JointCounts, shares: Mapping[int, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Slots of the old counts, one for each part that they fall into; the new slot of each part, and its shares."""
+    parts, to, share, k = [], [], [], old.n_classes
+    for i, (before, now) in enumerate(zip(old.schema.columns, new.schema.columns, strict=True)):
+        own = places = np.arange(before.n_values)
+        shares_of_own = np.ones((before.n_values, k))
+        if i in shares:
+            ends = np.unique(np.r_[before.cuts, now.cuts, np.inf])  # of the intervals between all cut points
+            own, places = (np.searchsorted(column.cuts, ends, side="left") for column in (before, now))
+            shares_of_own = np.asarray(shares[i], dtype=np.float64)
+        missing = int(old.offsets[i + 1]) - 1, int(new.offsets[i + 1]) - 1
+        parts += [old.offsets[i] + own, missing[:1]]
+        to += [new.offsets[i] + places, missing[1:]]
+        share += [shares_of_own, np.ones((1, k))]
+    return tuple(np.concatenate(found) for found in (parts, to, share))  # type: ignore[return-value]
 
 
 def _layout(n_features: int) -> dict[str, saved.Kind]:

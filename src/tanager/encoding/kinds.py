@@ -59,6 +59,7 @@ BinsOption = str | Mapping[str, str | Sequence[Any]] | None
 
 ENOUGH = 100  # further numbers after which a column of a stream is cut that showed too few in the first rows
 CUT_LATE = "cut once its numbers varied"
+GIVEN = "cut points given"
 NUMBERS_AS_TEXT = "numbers as text"
 
 
@@ -280,7 +281,7 @@ def _learned_column(
     if kind == "continuous":
         return Column(name, kind, reason=reason)
     if given is not None:
-        return Column(name, "numeric", cuts=_given_cuts(name, given), reason="cut points given")
+        return Column(name, "numeric", cuts=_given_cuts(name, given), reason=GIVEN)
     return Column(name, "numeric", cuts=tuple(find(numbers).tolist()), reason=reason)  # also numbers said to be ordinal
 
 
@@ -374,8 +375,14 @@ _OPEN = ("whole numbers", "all missing", NUMBERS_AS_TEXT, DATES_AS_TEXT)  # reas
 def settled(column: Column) -> bool:
     """Whether the kind and the cut points of a learned column stay the same, whatever rows follow."""
     if column.kind in ("numeric", "ordinal"):
-        return column.reason.startswith(("cut points given", CUT_LATE))
+        return column.reason.startswith((GIVEN, CUT_LATE))
     return not column.reason.startswith(_OPEN)
+
+
+def was_cut(column: Column) -> bool:
+    """Whether rows have said where the numbers of a column are cut, and not somebody beforehand."""
+    by_rows = column.kind == "numeric" and not (column.by_value or column.closed or column.reason.startswith(GIVEN))
+    return by_rows and bool(column.cuts)
 
 
 def stays_open(cells: Cells, i: int, rules: Rules) -> bool:

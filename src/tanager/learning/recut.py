@@ -19,9 +19,10 @@ from tanager.counts.align import class_map
 from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Encoder
+from tanager.encoding import Encoder, Schema
+from tanager.encoding.bins import STREAM_BINS
 from tanager.encoding.chunks import rows_of_dicts, take_rows
-from tanager.encoding.kinds import settled
+from tanager.encoding.kinds import settled, was_cut
 from tanager.encoding.validation import check_times, check_weights, one_dimensional
 from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch
@@ -183,6 +184,31 @@ class Recutting:
             MovedCuts(int(row), schema.names[int(i)], far, int(before), int(after))
             for row, i, far, before, after in moves.tolist()
         ]
+
+
+def bins_of_columns(model: CountsClassifier) -> dict[int, int]:
+    """Into how many bins each number column is cut, by its place, where nobody has given its cut points."""
+    schema = model.encoder_.schema
+    rules, keys = Encoder(**model.encoder_options()).rules_of(schema, first=True)
+    methods = {
+        i: rules.bins.get(keys[i], rules.default_bins) for i, column in enumerate(schema.columns) if was_cut(column)
+    }
+    return {i: STREAM_BINS if how == "stream" else rules.n_bins for i, how in methods.items()}
+
+
+def may_move_cuts(model: CountsClassifier) -> bool:
+    """Whether all that was learned are counts of columns and pairs, so that it can be had by other cut points."""
+    memory = model._learned
+    counts = memory.counts
+    plain = memory.rows is None and memory.moments is None and model._contest is None and model._recutting is None
+    return plain and counts.order <= 2 and not counts.anchors and not counts.families
+
+
+def move_cuts(model: CountsClassifier, schema: Schema, shares: Mapping[int, np.ndarray]) -> None:
+    """Have other cut points: what a bin has counted goes to its parts by shares (``JointCounts.move_cuts``)."""
+    model._learned.counts.move_cuts(schema, shares)
+    model.encoder_.adopt(schema)
+    model._answering.forget()
 
 
 def _n_at_hand(model: CountsClassifier) -> int:

@@ -200,8 +200,9 @@ class HalfLives(Classifier):
             self._leave_out_labels(self._labels.names or ())
 
     def _keep_up(self) -> None:
-        """Follow the first member where it has learned its columns anew."""
-        if self._first.__dict__.get("encoder_") is not self._followed:
+        """Follow the first member where it has learned its columns anew, or cut them on."""
+        theirs = self._first.__dict__.get("encoder_")
+        if theirs is not self._followed or (theirs is not None and self._labels and theirs.schema is not self._whole):
             self._follow()
 
     def _leave_out_labels(self, further: Sequence[str]) -> None:
@@ -427,7 +428,9 @@ class HalfLives(Classifier):
     @property
     def events_(self) -> list[Any]:
         """Columns that were cut along the stream, which is the same for all members."""
-        return list(getattr(self._first, "events_", ())) if self.started else []
+        if not self.started:
+            return []
+        return sorted([*getattr(self._first, "events_", ()), *self._ladders.all[0].moved_cuts], key=lambda own: own.row)
 
     @property
     def members_(self) -> list[Classifier]:
@@ -546,8 +549,9 @@ class HalfLives(Classifier):
         state: dict[str, Any] = {"n_rows": self.n_rows_, "every": self._history.every}
         if self._labels is not None:
             state["last_labels"] = self._labels.to_plain()
-        state |= self._ladders.to_plain()
-        arrays = self._pool.to_arrays() | self._history.to_arrays()
+        of_ladders, arrays = self._ladders.to_state()
+        state |= of_ladders
+        arrays |= self._pool.to_arrays() | self._history.to_arrays()
         return {"state": state, "arrays": arrays, "models": self.members_}
 
     def from_state(self, state: dict[str, Any]) -> None:
@@ -561,7 +565,7 @@ class HalfLives(Classifier):
         self.n_rows_, every = saved.read("state of its stream", state["state"], expected).values()
         if self._labels is not None:
             self._labels.take_plain(state["state"].get("last_labels"))
-        self._ladders.take_plain(state["state"], state["models"], state.get("warm_up"))
+        self._ladders.take_state(state["state"], state["arrays"], state["models"], state.get("warm_up"))
         self._start_weights()
         self._pool.take_arrays(state["arrays"])
         self._history.take_arrays(every, state["arrays"])

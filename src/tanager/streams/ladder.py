@@ -7,13 +7,16 @@ columns are not fixed, or a row brings a class or a column that is new, every me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
+from tanager.counts.joint import JointCounts
 from tanager.encoding.typing import Row
 from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
@@ -21,6 +24,8 @@ from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.first_rows import keep_at_doubling, keep_provisional_row, provisional_row, rows_of_stage
+from tanager.learning.recut import may_move_cuts, move_cuts
+from tanager.learning.recut_option import MovedCuts
 from tanager.learning.stream import (
     add_classes_in_warm_up,
     answer_and_learn_encoded,
@@ -34,6 +39,7 @@ from tanager.learning.stream import (
     warm_up_together,
 )
 from tanager.streams.aode_side_by_side import AodesSideBySide
+from tanager.streams.crowded_bins import CrowdedBins
 from tanager.streams.naive_side_by_side import NaivesSideBySide
 from tanager.streams.pool import Pool
 from tanager.streams.side_by_side import SideBySide
@@ -76,6 +82,7 @@ class Ladder:
         self._kind: type[SideBySide] | None = None  # that can lay the models side by side
         self._asked = False  # for it
         self._n_alone = 0  # rows since the models were side by side
+        self._crowded: CrowdedBins | None = None  # once columns are fixed
 
     @property
     def models(self) -> list[Classifier]:
@@ -105,7 +112,7 @@ class Ladder:
 
     def __getstate__(self) -> dict[str, Any]:
         made = {"_together": None, "_kind": None, "_asked": False, "_n_alone": 0}
-        return {"_models": self.models, "subspace": self.subspace, **made}
+        return {"_models": self.models, "subspace": self.subspace, "_crowded": self._crowded, **made}
 
     def see_only(self, subspace: Subspace) -> None:
         """From the first row on the models see these columns alone; their options speak of no other."""
@@ -132,14 +139,14 @@ class Ladder:
             raise ModelFileError(f"its members are {found}; expected {len(kinds)} of {kinds[0].__name__}")
         if any(model.classes_.tolist() != models[0].classes_.tolist() for model in models):
             raise ModelFileError("its members have different classes")
-        self._models, self._asked = models, False
+        self._models, self._asked, self._crowded = models, False, None
         self._share()
 
     # --- columns and classes ------------------------------------------------------------------------------------
 
     def start(self, classes: np.ndarray | None, target: str | None) -> None:
         """Forget everything."""
-        self._together, self._asked = None, False
+        self._together, self._asked, self._crowded = None, False, None
         for model in self._models:
             model.start(classes, target)
 
@@ -149,6 +156,8 @@ class Ladder:
         if len(everything) == len(self.first.classes_):
             return
         models, self._n_alone = self.models, 0
+        if self._crowded is not None:
+            self._crowded.move_classes(class_map(self.first.classes_, everything))
         counting = [model for model in models if isinstance(model, CountsClassifier)]
         if self._suits and self.first.has_learned and add_classes_in_warm_up(counting, everything):
             return
@@ -199,7 +208,14 @@ class Ladder:
     # --- a stream -----------------------------------------------------------------------------------------------
 
     def run(self, rows: StreamPart) -> Said:
-        """Answer and learn at least the first of these rows, and stop where a class or a column is new."""
+        """Answer and learn at least the first of these rows, and stop where a class, a column or a cut point is new."""
+        watched = self._watch() is not None
+        said = self._run(rows)
+        if watched:
+            self._learned_in_bins(rows.part(0, len(said)))
+        return said
+
+    def _run(self, rows: StreamPart) -> Said:
         if self._brings_class(rows):
             return self._new_class(rows)
         if self._warms_up(rows):
@@ -212,7 +228,7 @@ class Ladder:
             answers = self.answer(rows.part(0, 1).to_answer, stream=True)
             return Said(first.classes_, answers, np.array([NONE], dtype=np.uint16))
         try:
-            encoded = encode_next(first, rows)
+            encoded = self._encode_next(first, rows)
         except BaseException:
             self._share()
             raise
@@ -230,6 +246,7 @@ class Ladder:
             return False
         if first.n_warm_up_rows:
             return self._learn_provisional(first, row, y, weight, pool)
+        crowded = self._watch()
         together, label = self._together, first.code_of(y)
         if label is None or (together is None and not self._share()):
             return False
@@ -240,6 +257,8 @@ class Ladder:
         if together is None or not together.learn_row(codes, label, weight, pool):
             return False
         self._follow_vocabulary()
+        if crowded is not None:
+            self._learned_row_in_bins(crowded, row, label)
         return True
 
     def _learn_provisional(self, first: CountsClassifier, row: Row, y: Any, weight: float, pool: Pool) -> bool:
@@ -281,9 +300,13 @@ class Ladder:
             return None
         if first.encoder_.new_names(row) or first.encoder_.is_cut_by(row):
             return None
+        crowded = self._watch()
         codes = first.encoder_.update_row(row)
         weights = None if weight == 1.0 else np.array([float(weight)])
-        return self._encoded(Block(codes[None, :], np.array([label], dtype=np.uint16), weights, times), None)
+        said = self._encoded(Block(codes[None, :], np.array([label], dtype=np.uint16), weights, times), None)
+        if crowded is not None:
+            self._learned_row_in_bins(crowded, row, label)
+        return said
 
     def _warms_up(self, rows: StreamPart) -> bool:
         """Whether columns are provisional, and those of the first model do for the first of these rows.
@@ -307,7 +330,7 @@ class Ladder:
         row, classes = rows.part(0, 1), self.first.classes_
         answers = self.answer(row.X, stream=True)
         self.add_classes(self.first.classes_with(row.y))
-        self.run(row)
+        self._run(row)
         return Said(classes, answers, np.array([NONE], dtype=np.uint16))
 
     def _warm_up(self, rows: StreamPart) -> Said:
@@ -451,6 +474,90 @@ class Ladder:
         answers = np.stack([answer_and_learn_encoded(model, block, asked) for model in models], axis=1)
         return Said(models[0].classes_, answers, block.labels, judged)
 
+    def _encode_next(self, first: CountsClassifier, rows: StreamPart) -> tuple[Block, Query | None] | None:
+        """Encode rows up to a look that is likely to cut columns: those behind it have other codes."""
+        before, encoded = first.encoder_.schema, encode_next(first, rows)
+        if encoded is None or self._crowded is None:
+            return encoded
+        block, _ = encoded
+        n = self._crowded.rows_until_cut(first.encoder_, block.codes, block.counting)
+        if n == len(block):
+            return encoded
+        first.encoder_.adopt(before)  # values of the rows behind are yet to come
+        return encode_next(first, rows.part(0, n))
+
+    # --- numbers that move ---------------------------------------------------------------------------------------
+
+    def _watch(self) -> CrowdedBins | None:
+        """What watches the bins of number columns, once these are fixed; a single model answers as it would alone."""
+        first = self.first
+        if self._crowded is not None or len(self) == 1 or not isinstance(first, CountsClassifier):
+            return self._crowded
+        if self._share() and may_move_cuts(first):
+            self._crowded = CrowdedBins()
+            self._crowded.follow(first, self._longest_counts)
+        return self._crowded
+
+    def _longest_counts(self) -> JointCounts:
+        """The counts of the model that forgets least."""
+        counts = [model.counts_ for model in self.models if isinstance(model, CountsClassifier)]
+        return max(counts, key=lambda own: own.n_rows)
+
+    @property
+    def moved_cuts(self) -> list[MovedCuts]:
+        """The columns that were cut on."""
+        return [] if self._crowded is None else list(self._crowded.events)
+
+    def watch_state(self) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+        """What is known of the bins of its columns, for a model file; None before columns are fixed."""
+        first = self.first
+        if self._crowded is None or not isinstance(first, CountsClassifier):
+            return None, {}
+        return self._crowded.to_state(first.encoder_)
+
+    def take_watch_state(self, state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Take back what ``watch_state`` gave, after the models. Unsound data are refused."""
+        first = self.first
+        if not isinstance(first, CountsClassifier) or not first.columns_fixed:
+            raise ModelFileError("its members have no columns for good, and there is a watch over their bins")
+        self._crowded = CrowdedBins()
+        self._crowded.take_state(state, arrays, first)
+
+    def _learned_in_bins(self, rows: StreamPart) -> None:
+        """Rows were learned: watch their numbers."""
+        first, crowded = self.first, self._crowded
+        assert isinstance(first, CountsClassifier)
+        if crowded is None:
+            return
+        crowded.follow(first, self._longest_counts)
+        labels = first.label_codes(rows.y)[0]
+        crowded.add(first, rows.X, labels, Batch(rows.X, labels, rows.weights).counted)
+        self._cut_on(crowded)
+
+    def _learned_row_in_bins(self, crowded: CrowdedBins, row: Row, label: int) -> None:
+        """The same for one row that counts, and has brought no column."""
+        crowded.add_row(row, label)
+        self._cut_on(crowded)
+
+    def _cut_on(self, crowded: CrowdedBins) -> None:
+        """Where it is time for a look, cut columns anew whose rows crowd in one bin; for all models alike."""
+        first = self.first
+        if not crowded.is_time or not isinstance(first, CountsClassifier) or not self._share():
+            return
+        found = crowded.look(first.encoder_, self._longest_counts)
+        if not found:
+            return
+        schema = first.encoder_.schema
+        schema = schema.with_columns({i: schema[i].with_cuts(tuple(own.cuts.tolist())) for i, own in found.items()})
+        before = first.encoder_.schema
+        for model in self.models:
+            assert isinstance(model, CountsClassifier)
+            move_cuts(model, schema, {i: own.shares for i, own in found.items()})
+        crowded.events += [
+            MovedCuts(round(first.memory.n_learned), schema[i].name, own.distance, len(before[i].cuts), len(own.cuts))
+            for i, own in found.items()
+        ]
+
     def fit(self, rows: StreamPart) -> Said:
         """Learn a whole table: columns and classes are fixed by all of it, then rows are answered and learned in turn.
 
@@ -460,9 +567,7 @@ class Ladder:
         assert isinstance(first, CountsClassifier)
         reader = deepcopy(first).start(target=first.target_name_)  # learns no row, so that all models can begin
         block = encode_all(reader, rows.X, rows.y, rows.weights, rows.times)
-        counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
-        if not counted.all():
-            block = block.part(counted)
+        block = block.counted()
         for model in self._models:
             assert isinstance(model, CountsClassifier)
             model.add_classes(reader.classes_)

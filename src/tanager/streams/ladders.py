@@ -7,7 +7,7 @@ those that tell most (``FewColumns``): they are chosen by the first rows, which 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -176,15 +176,29 @@ class Ladders:
 
     # --- files --------------------------------------------------------------------------------------------------
 
-    def to_plain(self) -> dict[str, Any]:
-        """Which columns ladders see; the members are saved by themselves."""
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Which columns ladders see, and how full their bins are; the members are saved by themselves."""
+        watches, arrays = [], dict[str, np.ndarray]()
+        for at, ladder in enumerate(self.all):
+            watch, own = ladder.watch_state()
+            watches.append(watch)
+            arrays |= {f"bins-{at}-{name}": array for name, array in own.items()}
+        return self._columns_to_plain() | {"bins": watches}, arrays
+
+    def _columns_to_plain(self) -> dict[str, Any]:
         if self._plan.subspaces:
             return {"subspaces": [[list(own.columns), list(own.known)] for own in self.subspaces]}
         if self._few.limited and (own := self.all[1].subspace) is not None:
             return {"few_columns": [list(own.columns), list(own.known)]}
         return {}
 
-    def take_plain(self, state: dict[str, Any], models: Sequence[Classifier], first_rows: WarmUp | None) -> None:
+    def take_state(
+        self,
+        state: dict[str, Any],
+        arrays: Mapping[str, np.ndarray],
+        models: Sequence[Classifier],
+        first_rows: WarmUp | None,
+    ) -> None:
         """Go on with what a model file says. Unsound data are refused."""
         names, what = saved.items(saved.text(), distinct=True), "state of its stream"
         if n := self._plan.subspaces:
@@ -201,6 +215,13 @@ class Ladders:
         for at, ladder in enumerate(self.all):
             end = None if ladder is self.all[-1] else (at + 1) * size
             ladder.take_models(list(models[at * size : end]))
+        none = [None] * len(self.all)  # in files of earlier releases
+        watches = saved.field(what, {"bins": none} | state, "bins", saved.items(saved.anything(), len(self.all)))
+        for at, (ladder, watch) in enumerate(zip(self.all, watches, strict=True)):
+            if watch is not None:
+                prefix = f"bins-{at}-"
+                own = {name.removeprefix(prefix): cells for name, cells in arrays.items() if name.startswith(prefix)}
+                ladder.take_watch_state(watch, own)
 
 
 def _said_of(ladder: Ladder, rows: StreamPart) -> list[Said]:
