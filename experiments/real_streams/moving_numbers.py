@@ -1,4 +1,4 @@
-"""Numbers that leave their bins: what HalfLives gains where it cuts columns on, and what that costs where nothing moves.
+"""Numbers that leave their bins: what HalfLives gains by cutting columns on, and what it costs where nothing moves.
 
 python -m experiments.real_streams.moving_numbers            # TANAGER_DATA names the folder of the real streams
 """
@@ -96,7 +96,8 @@ def _table(streams: dict[str, Callable[[], rivals.Rows]], tried: Sequence[str]) 
 
 def _figures(X: np.ndarray, y: np.ndarray, setting: str) -> Figures:
     base = AODE(recut="grid") if setting == GRID else None
-    with patch.multiple(crowded_bins, **TRIED.get(setting, {})), warnings.catch_warnings():
+    as_it_is = {"CROWDED": crowded_bins.CROWDED}
+    with patch.multiple(crowded_bins, **(as_it_is | TRIED.get(setting, {}))), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model: Any = HalfLives(base)
         start = time.thread_time()

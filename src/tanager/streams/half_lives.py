@@ -60,7 +60,8 @@ class HalfLives(Classifier):
     that remember long know more, and weights say whom to believe now. The defaults are meant to be left as they are.
 
     A row is answered before its label is learned (``test_then_train``; ``predict_proba_one``, then ``learn_one``). Then
-    the label moves the weights, towards members whose answers were good, and all members learn the row.
+    the label moves the weights, towards members whose answers were good, and all members learn the row. Number columns
+    whose numbers leave their bins are cut on, for all members alike, as ``events_`` tells.
 
     Parameters
     ----------
