@@ -8,6 +8,7 @@ NB_MODULE(_searches, m) {
     bind_changes(m);
     bind_class_weights(m);
     bind_conditional(m);
+    bind_cuts(m);
     bind_factors(m);
     bind_folds(m);
     bind_loglinear(m);

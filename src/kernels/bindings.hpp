@@ -52,6 +52,7 @@ void bind_gaussian(nb::module_ &m);
 void bind_changes(nb::module_ &m);
 void bind_class_weights(nb::module_ &m);
 void bind_conditional(nb::module_ &m);
+void bind_cuts(nb::module_ &m);
 void bind_factors(nb::module_ &m);
 void bind_folds(nb::module_ &m);
 void bind_rules(nb::module_ &m);

@@ -1115,6 +1115,13 @@ def score_changes(
     `probabilities`, wrong answers of a change may be fewer than they are, where they are more than those of the best.
     """
 
+def move_cuts(old: Store, parts: _Integers, to: _Integers, share: _Floats, moved: Store) -> None:
+    """Counts by other cut points, into a store of zeros: single columns, and the lower triangle of pairs.
+
+    Part p is in the old slot parts[p] and in the new one to[p], and has share[p, class] of the old one. Parts are in
+    the order of columns; those of one new slot are neighbours.
+    """
+
 def answer_half_lives(
     store: Store, units: _Floats, pseudo: float, min_count: float, codes: _Codes, out: _Floats
 ) -> None:

@@ -115,9 +115,9 @@ class JointCounts(Listed):
     """
 
     unlisted = names_in("""
-        blank forget_row forget_rows from_header learn_row learn_rows make_sure_of_room may_take_families move_cuts
-        narrowed note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require reserve singles store
-        take_away take_scale to_header with_families_of with_modes
+        blank forget_row forget_rows from_header lay_out_by_cuts learn_row learn_rows make_sure_of_room
+        may_take_families move_cuts narrowed note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require
+        reserve singles store take_away take_scale to_header with_families_of with_modes
     """)
 
     def __init__(
@@ -149,10 +149,12 @@ class JointCounts(Listed):
 
     # --- layout -------------------------------------------------------------------------------------------------
 
-    def blank(self) -> JointCounts:
-        """Counts of the same columns, classes and layout in which nothing is counted yet."""
+    def blank(self, classes: Iterable[object] | None = None) -> JointCounts:
+        """Counts of the same columns and layout in which nothing is counted yet, of these classes or the same."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, scale=1.0, halvings=0, version=0)
+        if classes is not None:
+            other.classes = as_label_array(classes)
         other._take(_zeros(other._shapes()))
         return other
 
@@ -829,7 +831,7 @@ class JointCounts(Listed):
         self.__dict__.update(new.__dict__)
         return self
 
-    def move_cuts(self, schema: Schema, shares: Mapping[int, np.ndarray]) -> JointCounts:
+    def move_cuts(self, schema: Schema, shares: Mapping[int, np.ndarray], *, mirrored: bool = True) -> JointCounts:
         """Count by other cut points: what a bin holds goes to its parts by their shares, and bins may become one.
 
         Where rows are gone, nobody knows in which part of a bin they were. A guess spreads those of a class over the
@@ -843,6 +845,8 @@ class JointCounts(Listed):
             For each of these columns, by its place: for every interval between neighbouring cut points, old and new
             ones taken together, the share that it gets of the old bin that it is in, class by class: (intervals,
             classes). Those of one bin add up to 1.
+        mirrored : bool, default=True
+            False: of pairs, only the lower triangle is there before and afterwards.
 
         Returns
         -------
@@ -860,32 +864,31 @@ class JointCounts(Listed):
         array([[1. , 1. , 0. ],
                [0. , 0.5, 1.5]])
         """
+        new = self._with_cuts(schema)
+        parts, to, share = _parts(self, new, shares)
+        new._take(_zeros(new._shapes()))
+        new._classes[:] = self._classes
+        _kernels.move_cuts(self.store, parts, to, share, new.store)
+        if new._pairs is not None and mirrored:
+            _kernels.mirror_pairs(new.store)
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def lay_out_by_cuts(self, schema: Schema) -> None:
+        """Have other cut points; all cells are to be written then, as what they hold is by chance."""
+        new = self._with_cuts(schema)
+        new._take({name: np.empty(shape) for name, shape in new._shapes().items()})
+        self.__dict__.update(new.__dict__)
+
+    def _with_cuts(self, schema: Schema) -> JointCounts:
+        """The layout by other cut points, without tables. Refused where these would not fit into memory."""
         if self.order > 2 or self._triples or self.families:
             raise SchemaMismatch("cut points can move where single columns and pairs are counted, and no more.")
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, schema=schema, version=self.version + 1)
         changed = np.array([a.cuts != b.cuts for a, b in zip(schema.columns, self.schema.columns, strict=True)])
         new._lay_out(np.where(changed, schema.n_values + self.spare, self.n_slots - 1))
-        parts, to, share = _parts(self, new, shares)
-        divided = np.flatnonzero((share != 1.0).any(axis=1))
-        starts = np.flatnonzero(np.r_[True, to[1:] != to[:-1]])  # parts of one bin are neighbours
-        tables = _zeros(new._shapes())
-        tables["classes"][:] = self._classes
-        singles = self._singles[parts] * share
-        tables["singles"][to[starts]] = np.add.reduceat(singles, starts)
-        if self._pairs is not None:
-            pairs = self._pairs[parts].take(parts, axis=1)
-            pairs[divided] *= share[divided, None]
-            pairs[:, divided] *= share[divided]
-            if len(starts) < len(to):
-                pairs = np.add.reduceat(np.add.reduceat(pairs, starts), starts, axis=1)
-            tables["pairs"] = pairs
-            if pairs.shape != new._shapes()["pairs"]:  # there are spare slots
-                tables["pairs"] = np.zeros(new._shapes()["pairs"])
-                tables["pairs"][np.ix_(to[starts], to[starts])] = pairs
-        new._take(tables)
-        self.__dict__.update(new.__dict__)
-        return self
+        return new
 
     def reserve(self, n_slots: np.ndarray) -> None:
         """Give counts that are still empty the slots that counts over the same columns had."""

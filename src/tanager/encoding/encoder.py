@@ -225,7 +225,7 @@ class Encoder(TableTransformer):
         self._row_type = code_type(self._most_values, "ignore")
         self._continuous = [i for i, c in enumerate(codecs) if c.column.kind == "continuous"]
         self._finder = None
-        self._numbers: tuple[Sequence[int], _kernels.NumberFinder] | None = None
+        self._numbers: tuple[Sequence[int], _kernels.NumberFinder | None] | None = None
 
     # Learning
 
@@ -751,11 +751,13 @@ class Encoder(TableTransformer):
 
     def numbers_row(self, row: Mapping[str, Any], columns: Sequence[int]) -> np.ndarray:
         """The numbers of some columns of the schema in one row; NaN is missing."""
-        if type(row) is dict and not any(self._codecs[i].column.part for i in columns):
-            if self._numbers is None or self._numbers[0] != columns:
-                self._numbers = (columns, _kernels.NumberFinder([self._finders[i][0] for i in columns]))
+        if self._numbers is None or self._numbers[0] != columns:
+            whole = not any(self._codecs[i].column.part for i in columns)  # parts of dates are worked out one by one
+            names = [self._finders[i][0] for i in columns]
+            self._numbers = columns, _kernels.NumberFinder(names) if whole else None
+        if type(row) is dict and (finder := self._numbers[1]) is not None:
             numbers = np.empty(len(columns))
-            if self._numbers[1].find(row, numbers):
+            if finder.find(row, numbers):
                 return numbers
         return np.array([self._codecs[i].number(row.get(self._finders[i][0])) for i in columns])
 

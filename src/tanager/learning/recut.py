@@ -204,9 +204,15 @@ def may_move_cuts(model: CountsClassifier) -> bool:
     return plain and counts.order <= 2 and not counts.anchors and not counts.families
 
 
-def move_cuts(model: CountsClassifier, schema: Schema, shares: Mapping[int, np.ndarray]) -> None:
-    """Have other cut points: what a bin has counted goes to its parts by shares (``JointCounts.move_cuts``)."""
-    model._learned.counts.move_cuts(schema, shares)
+def move_cuts(model: CountsClassifier, schema: Schema, shares: Mapping[int, np.ndarray] | None) -> None:
+    """Have other cut points: what a bin has counted goes to its parts by shares (``JointCounts.move_cuts``).
+
+    None: somebody else has moved the counts, and will write them here.
+    """
+    if shares is None:
+        model._learned.counts.lay_out_by_cuts(schema)
+    else:
+        model._learned.counts.move_cuts(schema, shares)
     model.encoder_.adopt(schema)
     model._answering.forget()
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tanager import _kernels
 from tanager.classifiers.aode import AODE
+from tanager.encoding import Schema
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.recut import move_cuts
 from tanager.streams.pool import Pool
 from tanager.streams.side_by_side import SideBySide, is_plain
 
@@ -24,43 +26,53 @@ class AodesSideBySide(SideBySide):
 
     def __init__(self, models: Sequence[CountsClassifier]) -> None:
         super().__init__(models)
-        first, base = self.counts[0], models[0]
+        base = models[0]
         assert isinstance(base, AODE)
-        self._tables = {name: self._stacked(name) for name in first.raw_cells()}
-        classes, singles, pairs = (self._tables[name] for name in ("classes", "singles", "pairs"))
         self._estimate = float(base.estimate.strength), float(base.min_count)
-        self._store = _kernels.Store(first.offsets, first.schema.n_values, classes, singles, pairs, [], [])
+        self._joined = self.counts[0].blank(range(self.n_classes * len(models)))
+        own = [counts.raw_cells() for counts in self.counts]
+        for name, cells in self._tables():
+            for part in _parts(cells):
+                for m, tables in enumerate(own):
+                    cells[part, ..., m] = tables[name][part]
 
     @classmethod
     def suits(cls, models: Sequence[object]) -> bool:
         return len(models) > 1 and all(type(model) is AODE and is_plain(model) for model in models)
 
-    def _stacked(self, name: str) -> np.ndarray:
-        """A table of all models: (..., classes x models)."""
-        own = [counts.raw_cells()[name] for counts in self.counts]
-        cells = np.empty((*own[0].shape, len(own)))
-        for part in _parts(cells):
-            for m, table in enumerate(own):
-                cells[part, ..., m] = table[part]
-        return cells.reshape(*own[0].shape[:-1], -1)
+    def _tables(self) -> Iterator[tuple[str, np.ndarray]]:
+        """The names of all tables, and their cells, (..., classes, models); views."""
+        shape = self.n_classes, len(self.models)
+        return ((name, own.reshape(*own.shape[:-1], *shape)) for name, own in self._joined.raw_cells().items())
+
+    def _lanes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        tables = dict(self._tables())
+        return self._joined.offsets, tables["classes"], tables["singles"]
+
+    def move_cuts(self, schema: Schema, shares: Mapping[int, np.ndarray]) -> SideBySide:
+        for model in self.models:
+            move_cuts(model, schema, None)  # the first one says so where there is not enough memory
+        of_lanes = {i: np.repeat(own, len(self.models), axis=1) for i, own in shares.items()}
+        self._joined.move_cuts(schema, of_lanes, mirrored=False)
+        self._learned, self._rows = True, None
+        return self
 
     def _answer(self, codes: np.ndarray, out: np.ndarray) -> None:
-        _kernels.answer_half_lives(self._store, self.units, *self._estimate, codes, out)
+        _kernels.answer_half_lives(self._joined.store, self.units, *self._estimate, codes, out)
 
     def _stream(self, *rows: Any, **late: Any) -> int:
-        return _kernels.stream_half_lives(self._store, self.units, *self._estimate, *rows, **late)
+        return _kernels.stream_half_lives(self._joined.store, self.units, *self._estimate, *rows, **late)
 
     def _bind(self, fade: np.ndarray, pool: Pool) -> PooledRows:
-        return _kernels.PooledAodes(self._store, self.units, *self._estimate, fade, self._halved, pool.settings)
+        return _kernels.PooledAodes(self._joined.store, self.units, *self._estimate, fade, self._halved, pool.settings)
 
     def _copy_back(self) -> None:
-        _kernels.mirror_pairs(self._store)
-        shape = (self.n_classes, len(self.models))
-        tables = {name: cells.reshape(*cells.shape[:-1], *shape) for name, cells in self._tables.items()}
-        for name, cells in tables.items():
+        _kernels.mirror_pairs(self._joined.store)
+        own = [counts.raw_cells() for counts in self.counts]
+        for name, cells in self._tables():
             for part in _parts(cells):
-                for m, counts in enumerate(self.counts):
-                    counts.raw_cells()[name][part] = cells[part, ..., m]
+                for m, tables in enumerate(own):
+                    tables[name][part] = cells[part, ..., m]
 
 
 def _parts(cells: np.ndarray) -> Iterator[slice]:

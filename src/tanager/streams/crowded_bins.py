@@ -6,18 +6,17 @@ one bin, and the column tells nothing any more. Then that bin is divided by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tanager import saved
-from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder
 from tanager.encoding.bins import cut, equal_frequency
 from tanager.encoding.chunks import take_rows
 from tanager.encoding.schema import Schema
-from tanager.encoding.typing import Row
+from tanager.encoding.typing import Row, RowOfCodes
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.recut import bins_of_columns
@@ -28,8 +27,11 @@ ROWS = 250  # between two looks
 CROWDED = 0.4  # of the rows that one bin has beyond its usual share
 WAIT = 2  # looks at most that a column waits for after it was cut on: that takes as long as hundreds of rows
 LEAST = 100  # numbers that it takes to judge a column
-MOST = 3  # times the bins of one cut; beyond, bins are brought together
+MOST = 2  # times the bins of one cut; beyond, bins are brought together
 OF_ALL = 5.0  # rows of a class that are spread as all rows are, where its parts of a bin are worked out
+
+
+Joint = Callable[[int], np.ndarray]  # what the longest memory has counted of a column, (classes, values)
 
 
 class CutOn(NamedTuple):
@@ -50,34 +52,40 @@ class CrowdedBins:
         self._cut_on: dict[int, int] = {}  # how often
         self._waits: dict[int, int] = {}  # looks until it may be cut on again
         self._numbers: list[np.ndarray] = []  # since the last look
-        self._rows: list[Row] = []  # and single rows after these, whose numbers are read together
-        self._labels: list[np.ndarray] = []  # of all of them
-        self._n = 0
+        self._labels: list[np.ndarray] = []
+        self._rows: list[Row] = []  # and single rows after these, which are read where somebody asks for their numbers
+        self._row_codes: list[RowOfCodes] = []
+        self._row_labels: list[int] = []
+        self._n = 0  # all of them
         self.events: list[MovedCuts] = []
 
-    def follow(self, model: CountsClassifier, counts: Callable[[], JointCounts]) -> None:
+    def follow(self, model: CountsClassifier, joint: Joint) -> None:
         """Watch the number columns that there are by now; what was counted says how full their bins are."""
         schema = model.encoder_.schema
         if schema is self._schema:
             return
         self._schema, n_bins = schema, bins_of_columns(model)
         if n_bins.keys() != self._n_bins.keys():
-            self._usual |= {i: _shares_of_bins(counts(), i) for i in n_bins if i not in self._usual}
+            self._usual |= {i: _shares_of_bins(joint(i)) for i in n_bins if i not in self._usual}
             self._n_bins = n_bins
             self._forget_rows()
 
     def _forget_rows(self) -> None:
-        self._numbers, self._rows, self._labels, self._n = [], [], [], 0
+        self._numbers, self._labels, self._n = [], [], 0
+        self._rows, self._row_codes, self._row_labels = [], [], []
 
     def move_classes(self, places: np.ndarray) -> None:
         """There are more classes: class c is now places[c]."""
         self._labels = [places[labels].astype(np.uint16) for labels in self._labels]
+        self._row_labels = [int(places[label]) for label in self._row_labels]
 
     def add(self, model: CountsClassifier, X: Any, labels: np.ndarray, counted: np.ndarray) -> None:
         """Rows were learned; those that are ``counted`` have a class and a weight. Only the last may bring a cut.
 
         Looks before it, which change nothing, are passed over with all their rows.
         """
+        if not self._n_bins:
+            return
         self._read_rows(model.encoder_)
         places = np.flatnonzero(counted)
         n_looks = max(0, self._n + len(places) - 1) // ROWS  # before the last row
@@ -91,16 +99,22 @@ class CrowdedBins:
             self._labels.append(labels[places].astype(np.uint16))
             self._n += len(places)
 
-    def add_row(self, row: Row, label: int) -> None:
-        """One row was learned."""
+    def add_row(self, row: Row, codes: RowOfCodes, label: int) -> bool:
+        """One row was learned; whether it is time for a look."""
+        if not self._n_bins:
+            return False
         self._rows.append(dict(row))
-        self._labels.append(np.array([label], dtype=np.uint16))
+        self._row_codes.append(codes)
+        self._row_labels.append(label)
         self._n += 1
+        return self._n >= ROWS
 
     def _read_rows(self, encoder: Encoder) -> None:
         if self._rows:
-            rows, self._rows, columns = self._rows, [], list(self._n_bins)
+            rows, labels, columns = self._rows, self._row_labels, list(self._n_bins)
+            self._rows, self._row_codes, self._row_labels = [], [], []
             self._numbers.append(np.array([encoder.numbers_row(row, columns) for row in rows]))
+            self._labels.append(np.array(labels, dtype=np.uint16))
 
     # --- looks --------------------------------------------------------------------------------------------------
 
@@ -113,52 +127,71 @@ class CrowdedBins:
         """How many of some rows may be learned until a look that is likely to cut a column; all of them, if none is."""
         places = np.flatnonzero(counted)
         n_looks = (self._n + len(places)) // ROWS
-        if not n_looks:
+        if not n_looks or not self._n_bins:
             return len(codes)
         self._read_rows(encoder)
         late = places[: n_looks * ROWS - self._n]
-        crowded = np.zeros((n_looks, len(self._n_bins)), dtype=bool)
-        for place, i in enumerate(self._n_bins):
-            before = [cut(own[:, place], np.array(encoder.schema[i].cuts)) for own in self._numbers]
-            own = np.minimum(codes[late, i], len(self._usual[i]))  # what is missing comes last
-            own = np.concatenate([*(np.minimum(part, len(self._usual[i])) for part in before), own])
-            crowded[:, place] = self._crowded(i, own.reshape(n_looks, ROWS))[0]
+        codes_of_late = codes[late].take(self._columns, axis=1)
+        bins = [*(self._bins(encoder.schema, own) for own in self._numbers), codes_of_late]
+        crowded = self._crowded(np.concatenate(bins).reshape(n_looks, ROWS, -1))[0]
         waits = np.array([self._waits.get(i, 0) for i in self._n_bins], dtype=np.int64)
         crowded &= waits <= np.arange(n_looks)[:, None]
         first = int(np.argmax(crowded.any(axis=1)))
         return int(late[(first + 1) * ROWS - self._n - 1]) + 1 if crowded.any() else len(codes)
 
-    def _crowded(self, i: int, bins: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Whether rows crowd, the fullest bin, and how far that is from usual; of bins of a column (looks, rows)."""
-        usual = self._usual[i]
-        n = len(usual) + 1  # with what is missing
-        cells = bins + n * np.arange(len(bins))[:, None]
-        rows = np.bincount(cells.ravel(), minlength=n * len(bins)).reshape(-1, n)[:, :-1]
-        known = rows.sum(axis=1)
-        full = rows.argmax(axis=1)
-        distance = rows[np.arange(len(rows)), full] / np.maximum(1, known) - usual[full]
+    @property
+    def _columns(self) -> np.ndarray:
+        """The places of columns that are watched."""
+        return np.array(list(self._n_bins), dtype=np.intp)
+
+    def _bins(self, schema: Schema, numbers: np.ndarray) -> np.ndarray:
+        """The bins of numbers, (rows, columns)."""
+        bins = np.empty(numbers.shape, dtype=np.uint16)
+        for place, i in enumerate(self._n_bins):
+            bins[:, place] = cut(numbers[:, place], np.array(schema[i].cuts))
+        return bins
+
+    def _crowded(self, bins: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Whether rows crowd, the fullest bin, and how far that is from usual: (looks, columns).
+
+        ``bins`` are those of rows, (looks, rows, columns).
+        """
+        n_looks, _, n = bins.shape
+        n_bins = np.array([len(self._usual[i]) for i in self._n_bins], dtype=np.intp)
+        size = int(n_bins.max(initial=0)) + 1
+        table = np.arange(n_looks)[:, None, None] * n + np.arange(n)
+        cells = table * size + np.minimum(bins, n_bins)  # what is missing comes behind the last bin
+        rows = np.bincount(cells.ravel(), minlength=n_looks * n * size).reshape(n_looks, n, size)
+        rows[:, np.arange(n), n_bins] = 0
+        known, full = rows.sum(axis=2), rows.argmax(axis=2)
+        usual = np.array([self._usual[i][full[:, place]] for place, i in enumerate(self._n_bins)]).reshape(n, n_looks).T
+        distance = rows.max(axis=2) / np.maximum(1, known) - usual
         return (known >= LEAST) & (distance >= CROWDED), full, distance
 
-    def look(self, encoder: Encoder, counts: Callable[[], JointCounts]) -> dict[int, CutOn]:
+    def look(self, encoder: Encoder, joint: Joint) -> dict[int, CutOn]:
         """The columns that are to be cut on now, by the rows since the last look."""
-        self._read_rows(encoder)
-        numbers, labels = np.concatenate(self._numbers), np.concatenate(self._labels)
-        self._forget_rows()
+        if self._numbers:
+            self._read_rows(encoder)
+            bins = self._bins(encoder.schema, np.concatenate(self._numbers))
+        else:  # single rows alone, as most looks find nothing
+            bins = _table(self._row_codes).take(self._columns, axis=1)
+        crowded, full, distance = (own[0] for own in self._crowded(bins[None]))
+        crowded &= np.array([self._waits.get(i, 0) == 0 for i in self._n_bins])
+        self._waits = {i: max(0, left - 1) for i, left in self._waits.items()}
         found = {}
-        for place, i in enumerate(self._n_bins):
-            if self._waits.get(i, 0) > 0:
-                self._waits[i] -= 1
-                continue
-            x, cuts = np.ascontiguousarray(numbers[:, place]), np.array(encoder.schema[i].cuts)
-            bins = np.minimum(cut(x, cuts), len(cuts) + 1)
-            (is_crowded,), (full,), (distance,) = self._crowded(i, bins[None, :])
-            if not is_crowded:
-                continue
-            self._cut_on[i] = self._cut_on.get(i, 0) + 1
-            self._waits[i] = min(WAIT, self._cut_on[i])
-            inside = bins == full
-            if own := self._divided(i, cuts, int(full), x[~np.isnan(x)], x[inside], labels[inside], counts()):
-                found[i] = CutOn(*own, round(float(distance), 9))
+        if crowded.any():
+            self._read_rows(encoder)
+            numbers, labels = np.concatenate(self._numbers), np.concatenate(self._labels)
+            for place in np.flatnonzero(crowded).tolist():
+                i = int(self._columns[place])
+                self._cut_on[i] = self._cut_on.get(i, 0) + 1
+                self._waits[i] = min(WAIT, self._cut_on[i])
+                x, inside, cuts = numbers[:, place], bins[:, place] == full[place], np.array(encoder.schema[i].cuts)
+                if own := self._divided(
+                    i, cuts, int(full[place]), x[~np.isnan(x)], x[inside], labels[inside], joint(i)
+                ):
+                    found[i] = CutOn(*own, round(float(distance[place]), 9))
+        self._forget_rows()
         return found
 
     def _divided(
@@ -169,15 +202,15 @@ class CrowdedBins:
         x: np.ndarray,
         own: np.ndarray,
         labels: np.ndarray,
-        learned: JointCounts,
+        learned: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Cut points that divide a bin by its ``own`` numbers, and shares; None where all of these are the same."""
         more = equal_frequency(own, max(2, round(self._n_bins[i] * len(own) / len(x))))
         if not len(more):
             return None
-        now = _fewer(np.union1d(cuts, more), cuts, x, _shares_of_bins(learned, i), MOST * self._n_bins[i])
+        now = _fewer(np.union1d(cuts, more), cuts, x, _shares_of_bins(learned), MOST * self._n_bins[i])
         more = more[np.isin(more, now)]
-        n_parts, k = len(more) + 1, learned.n_classes
+        n_parts, k = len(more) + 1, len(learned)
         shares = np.ones((len(cuts) + n_parts, k))
         shares[full : full + n_parts] = _shares_of_parts(cut(own, more), labels, n_parts, k)
         self._usual[i] = np.bincount(cut(x, now), minlength=len(now) + 1) / len(x)
@@ -217,10 +250,17 @@ class CrowdedBins:
         self._numbers, self._labels, self._n = [numbers], [labels], len(numbers)
 
 
-def _shares_of_bins(counts: JointCounts, i: int) -> np.ndarray:
-    """How much of what was counted is in each bin of a column."""
-    weights: np.ndarray = counts.joint(i).sum(axis=0)
-    return weights / max(float(weights.sum()), np.finfo(float).tiny)
+def _table(rows: Sequence[RowOfCodes]) -> np.ndarray:
+    """The codes of single rows, (rows, columns); what is missing is above all values."""
+    if all(isinstance(row, np.ndarray) for row in rows):
+        return np.array(rows)
+    return np.array([np.frombuffer(row, dtype=np.uint8) if isinstance(row, bytes) else row for row in rows])
+
+
+def _shares_of_bins(learned: np.ndarray) -> np.ndarray:
+    """How much of what was counted of a column, (classes, bins), is in each bin; the same in whatever units."""
+    weights: np.ndarray = learned.sum(axis=0)
+    return np.round(weights / max(float(weights.sum()), np.finfo(float).tiny), 12)
 
 
 def _shares_of_parts(parts: np.ndarray, labels: np.ndarray, n_parts: int, n_classes: int) -> np.ndarray:

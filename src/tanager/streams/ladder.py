@@ -16,8 +16,8 @@ import numpy as np
 
 from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
-from tanager.counts.joint import JointCounts
-from tanager.encoding.typing import Row
+from tanager.encoding.schema import Schema
+from tanager.encoding.typing import Row, RowOfCodes
 from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch, StreamPart
@@ -42,7 +42,7 @@ from tanager.streams.aode_side_by_side import AodesSideBySide
 from tanager.streams.crowded_bins import CrowdedBins
 from tanager.streams.naive_side_by_side import NaivesSideBySide
 from tanager.streams.pool import Pool
-from tanager.streams.side_by_side import SideBySide
+from tanager.streams.side_by_side import ONE_CALL, SideBySide
 from tanager.streams.subspace import Subspace
 
 NONE = np.iinfo(np.uint16).max  # the code of a label that is none of the classes
@@ -81,7 +81,7 @@ class Ladder:
         self._together: SideBySide | None = None  # what has been learned, while it is there
         self._kind: type[SideBySide] | None = None  # that can lay the models side by side
         self._asked = False  # for it
-        self._n_alone = 0  # rows since the models were side by side
+        self._read_alone = 0  # cells that each model has read since the models were side by side
         self._crowded: CrowdedBins | None = None  # once columns are fixed
 
     @property
@@ -89,15 +89,20 @@ class Ladder:
         """The models, up to date."""
         if self._together is not None:
             self._together.write_back()
-            self._together, self._n_alone = None, 0
+            self._together, self._read_alone = None, 0
         if self.first.n_warm_up_rows and self._suits and self.first.has_learned:
-            warm_up_together([model for model in self._models if isinstance(model, CountsClassifier)])
+            warm_up_together(self._counting)
         return self._models
 
     @property
     def first(self) -> Classifier:
         """The model that encodes for all; its counts may lag behind."""
         return self._models[0]
+
+    @property
+    def _counting(self) -> list[CountsClassifier]:
+        """Those of the models that count, which is all or none; their counts may lag behind."""
+        return [model for model in self._models if isinstance(model, CountsClassifier)]
 
     def __len__(self) -> int:
         return len(self._models)
@@ -111,7 +116,7 @@ class Ladder:
         return self._kind is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        made = {"_together": None, "_kind": None, "_asked": False, "_n_alone": 0}
+        made = {"_together": None, "_kind": None, "_asked": False, "_read_alone": 0}
         return {"_models": self.models, "subspace": self.subspace, "_crowded": self._crowded, **made}
 
     def see_only(self, subspace: Subspace) -> None:
@@ -155,7 +160,7 @@ class Ladder:
         everything = self.first.classes_with(classes)
         if len(everything) == len(self.first.classes_):
             return
-        models, self._n_alone = self.models, 0
+        models, self._read_alone = self.models, 0
         if self._crowded is not None:
             self._crowded.move_classes(class_map(self.first.classes_, everything))
         counting = [model for model in models if isinstance(model, CountsClassifier)]
@@ -196,12 +201,12 @@ class Ladder:
         return models
 
     def _side_by_side(self, n_rows: int = 1) -> SideBySide | None:
-        """The models side by side, once rows without it, with these ``n_rows``, took as long as to lay them so."""
+        """The models side by side, once rows without it, with these ``n_rows``, take as long as to lay them so."""
         if self._together is None and self._suits and self._kind is not None:
-            models = [model for model in self._models if isinstance(model, CountsClassifier)]
+            models = self._counting
             if self._kind.fits(models):
-                self._n_alone += n_rows
-                if self._n_alone >= self._kind.rows_to_pay(models):
+                self._read_alone += ONE_CALL + self._kind.cells_read(models, n_rows)
+                if self._read_alone >= self._kind.cells_to_pay(models):
                     self._together = self._kind(models)
         return self._together
 
@@ -258,7 +263,7 @@ class Ladder:
             return False
         self._follow_vocabulary()
         if crowded is not None:
-            self._learned_row_in_bins(crowded, row, label)
+            self._learned_row_in_bins(crowded, row, codes, label)
         return True
 
     def _learn_provisional(self, first: CountsClassifier, row: Row, y: Any, weight: float, pool: Pool) -> bool:
@@ -284,10 +289,10 @@ class Ladder:
         if codes is None or not self._together.learn_row(codes, label, weight, pool):
             return False  # models whose columns stay do not count again
         self._together.write_back()
-        self._together, self._n_alone = None, 0
+        self._together, self._read_alone = None, 0
         kept = keep_at_doubling(first, row, y, weight, None)
         assert kept
-        follow_warm_up([model for model in self._models if isinstance(model, CountsClassifier)], warm)
+        follow_warm_up(self._counting, warm)
         return True
 
     def run_dict(self, row: Row, y: Any, weight: float, times: np.ndarray | None) -> Said | None:
@@ -305,7 +310,7 @@ class Ladder:
         weights = None if weight == 1.0 else np.array([float(weight)])
         said = self._encoded(Block(codes[None, :], np.array([label], dtype=np.uint16), weights, times), None)
         if crowded is not None:
-            self._learned_row_in_bins(crowded, row, label)
+            self._learned_row_in_bins(crowded, row, codes, label)
         return said
 
     def _warms_up(self, rows: StreamPart) -> bool:
@@ -335,7 +340,7 @@ class Ladder:
 
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
-        models = [model for model in self._models if isinstance(model, CountsClassifier)]
+        models = self._counting
         if self._together is None:
             _ = self.models  # all of them have the columns of the first
         encoded = encode_next(models[0], rows)
@@ -453,8 +458,8 @@ class Ladder:
             classes, labels = self.first.classes_, block.labels[: len(judged)]
             return Said(classes, judged, labels) if answers is None else Said(classes, answers, labels, judged)
         one = together is not None or asked is not None  # a value is new, or comes late; or labels do
-        if not one:
-            self._n_alone += len(block) - n
+        if not one and self._kind is not None:
+            self._read_alone += self._kind.cells_read(self._counting, len(block) - n)
         return self._one_after_the_other(block.part(slice(1)) if one else block, asked)
 
     def _rows_together(self, block: Block) -> int:
@@ -495,13 +500,15 @@ class Ladder:
             return self._crowded
         if self._share() and may_move_cuts(first):
             self._crowded = CrowdedBins()
-            self._crowded.follow(first, self._longest_counts)
+            self._crowded.follow(first, self._joint)
         return self._crowded
 
-    def _longest_counts(self) -> JointCounts:
-        """The counts of the model that forgets least."""
-        counts = [model.counts_ for model in self.models if isinstance(model, CountsClassifier)]
-        return max(counts, key=lambda own: own.n_rows)
+    def _joint(self, i: int) -> np.ndarray:
+        """What the model that forgets least has counted of a column, (classes, values), in some unit."""
+        if self._together is not None:
+            return self._together.joint(i)
+        counts = [model.counts_ for model in self._models if isinstance(model, CountsClassifier)]
+        return max(counts, key=lambda own: own.n_rows).joint(i)
 
     @property
     def moved_cuts(self) -> list[MovedCuts]:
@@ -529,34 +536,41 @@ class Ladder:
         assert isinstance(first, CountsClassifier)
         if crowded is None:
             return
-        crowded.follow(first, self._longest_counts)
+        crowded.follow(first, self._joint)
         labels = first.label_codes(rows.y)[0]
         crowded.add(first, rows.X, labels, Batch(rows.X, labels, rows.weights).counted)
         self._cut_on(crowded)
 
-    def _learned_row_in_bins(self, crowded: CrowdedBins, row: Row, label: int) -> None:
+    def _learned_row_in_bins(self, crowded: CrowdedBins, row: Row, codes: RowOfCodes, label: int) -> None:
         """The same for one row that counts, and has brought no column."""
-        crowded.add_row(row, label)
-        self._cut_on(crowded)
+        if crowded.add_row(row, codes, label):
+            self._cut_on(crowded)
 
     def _cut_on(self, crowded: CrowdedBins) -> None:
         """Where it is time for a look, cut columns anew whose rows crowd in one bin; for all models alike."""
         first = self.first
         if not crowded.is_time or not isinstance(first, CountsClassifier) or not self._share():
             return
-        found = crowded.look(first.encoder_, self._longest_counts)
+        found = crowded.look(first.encoder_, self._joint)
         if not found:
             return
-        schema = first.encoder_.schema
-        schema = schema.with_columns({i: schema[i].with_cuts(tuple(own.cuts.tolist())) for i, own in found.items()})
         before = first.encoder_.schema
-        for model in self.models:
-            assert isinstance(model, CountsClassifier)
-            move_cuts(model, schema, {i: own.shares for i, own in found.items()})
+        schema = before.with_columns({i: before[i].with_cuts(tuple(own.cuts.tolist())) for i, own in found.items()})
+        self._move_cuts(schema, {i: own.shares for i, own in found.items()})
         crowded.events += [
             MovedCuts(round(first.memory.n_learned), schema[i].name, own.distance, len(before[i].cuts), len(own.cuts))
             for i, own in found.items()
         ]
+
+    def _move_cuts(self, schema: Schema, shares: Mapping[int, np.ndarray]) -> None:
+        models = self._counting
+        if self._together is None:
+            for model in models:
+                move_cuts(model, schema, shares)
+            return
+        self._together = self._together.move_cuts(schema, shares)
+        if self._kind is None or not self._kind.fits(models):
+            _ = self.models  # there are too many bins by now
 
     def fit(self, rows: StreamPart) -> Said:
         """Learn a whole table: columns and classes are fixed by all of it, then rows are answered and learned in turn.

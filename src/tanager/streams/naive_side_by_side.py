@@ -49,7 +49,7 @@ class NaivesSideBySide(SideBySide):
 
     def _lane(self, m: int) -> np.ndarray:
         """The cells of one model, (slots, classes); a view."""
-        return self._cells.reshape(len(self._cells), self.n_classes, -1)[..., m]
+        return self._lanes()[2][..., m]
 
     def _places(self, offsets: np.ndarray) -> np.ndarray:
         """Where a layout has the values that have come, and missing cells, column after column."""
@@ -59,6 +59,10 @@ class NaivesSideBySide(SideBySide):
         missing = slot == self._n_values[column]
         places: np.ndarray = np.where(missing, offsets[column + 1] - 1, offsets[column] + slot)
         return places
+
+    def _lanes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        shape = self.n_classes, len(self.models)
+        return self._offsets, self._classes.reshape(shape), self._cells.reshape(-1, *shape)
 
     @property
     def _held(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:

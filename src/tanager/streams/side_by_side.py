@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from tanager.counts.estimates import Lidstone
 from tanager.encoding import Schema
 from tanager.encoding.typing import RowOfCodes
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.recut import move_cuts
 from tanager.streams.pool import Pool
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     PooledRows: TypeAlias = _kernels.PooledAodes | _kernels.PooledNaives
 
 SMALL = 2**20  # bytes of counts side by side that are copied at once, whoever comes
+ONE_CALL = 40_000  # cells that could be read while a block, be it of one row, is on its way to the kernels
 MOST_BYTES = 2**28  # of the counts side by side, which are there twice
 
 
@@ -67,15 +69,19 @@ class SideBySide(ABC):
         return alike and known and first.n_classes > 0 and first.nbytes * len(models) <= MOST_BYTES
 
     @classmethod
-    def rows_to_pay(cls, models: Sequence[CountsClassifier]) -> int:
-        """How many rows it takes until the time is gained that it takes to lay counts side by side and back.
+    def cells_to_pay(cls, models: Sequence[CountsClassifier]) -> int:
+        """How many cells each model reads until that took as long as it takes to lay counts side by side and back.
 
         All cells are copied, of which a row reads few. Small counts are copied as fast as a row reaches the kernels.
         """
+        size = models[0].counts_.nbytes
+        return 0 if size * len(models) <= SMALL else size // 8
+
+    @staticmethod
+    def cells_read(models: Sequence[CountsClassifier], n_rows: int) -> int:
+        """How many cells each model reads for so many rows."""
         counts = models[0].counts_
-        if counts.nbytes * len(models) <= SMALL:
-            return 0
-        return int(counts.nbytes / (8 * counts.n_classes * counts.n_features**counts.order))
+        return n_rows * counts.n_classes * counts.n_features**counts.order
 
     def is_of(self, models: Sequence[CountsClassifier]) -> bool:
         """Whether these are the counts that the models have; they count anew where their columns change."""
@@ -98,6 +104,25 @@ class SideBySide(ABC):
     @abstractmethod
     def _copy_back(self) -> None:
         """Copy all cells to the counts of the models."""
+
+    @abstractmethod
+    def _lanes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where columns begin, raw cells of classes (classes, models), and of columns (slots, classes, models)."""
+
+    def joint(self, i: int) -> np.ndarray:
+        """What the model that forgets least has counted of a column, (classes, values), in units of its own."""
+        offsets, classes, singles = self._lanes()
+        longest = int((classes.sum(axis=0) / self.units).argmax())
+        n_values = self.models[0].encoder_.schema[i].n_values
+        own: np.ndarray = singles[offsets[i] : offsets[i] + n_values, :, longest].T
+        return own
+
+    def move_cuts(self, schema: Schema, shares: Mapping[int, np.ndarray]) -> SideBySide:
+        """The models side by side by other cut points: see ``JointCounts.move_cuts``."""
+        self.write_back()
+        for model in self.models:
+            move_cuts(model, schema, shares)
+        return type(self)(self.models)
 
     def take_vocabulary(self, schema: Schema) -> None:
         """Columns have these values from now on; asked only where it ``grows``."""

@@ -1,0 +1,48 @@
+#include "move_cuts.hpp"
+
+namespace tanager {
+
+namespace {
+
+// The first part of a slot is written, not added: memory that was never touched is asked for once then.
+template <class Share>
+inline void move_cells(const double *cells, double *to, int k, bool first, const Share &share) {
+    if (first)
+        for (int y = 0; y < k; ++y) to[y] = cells[y] * share(y);
+    else
+        for (int y = 0; y < k; ++y) to[y] += cells[y] * share(y);
+}
+
+}  // namespace
+
+void move_counts(const Store &old, const Parts &parts, Store &moved) {
+    const int k = old.k;
+    const auto share = [&](std::int64_t p) { return parts.share + p * k; };
+    const auto is_first = [&](std::int64_t p) { return p == 0 || parts.to[p] != parts.to[p - 1]; };
+    std::vector<char> first(std::size_t(parts.n)), whole(std::size_t(parts.n));
+    for (std::int64_t p = 0; p < parts.n; ++p) {
+        first[p] = is_first(p);
+        whole[p] = std::all_of(share(p), share(p) + k, [](double own) { return own == 1.0; });
+        const double *own = share(p);
+        move_cells(old.singles + parts.from[p] * k, moved.singles + parts.to[p] * k, k, first[p],
+                   [own](int y) { return own[y]; });
+    }
+    if (!old.pairs) return;
+    std::int64_t before = 0;  // parts of earlier columns
+    for (std::int64_t p = 0; p < parts.n; ++p) {
+        const int i =
+            int(std::upper_bound(old.offsets.begin(), old.offsets.end(), parts.from[p]) - old.offsets.begin()) - 1;
+        while (parts.from[before] < old.offsets[i]) ++before;
+        const double *row = old.pairs + parts.from[p] * old.width * k, *own = share(p);
+        double *to = moved.pairs + parts.to[p] * moved.width * k;
+        for (std::int64_t q = 0; q < before; ++q) {
+            const double *cells = row + parts.from[q] * k, *other = share(q);
+            double *out = to + parts.to[q] * k;
+            const bool starts = first[p] && first[q];
+            if (whole[p] && whole[q]) move_cells(cells, out, k, starts, [](int) { return 1.0; });
+            else move_cells(cells, out, k, starts, [own, other](int y) { return own[y] * other[y]; });
+        }
+    }
+}
+
+}  // namespace tanager
