@@ -20,7 +20,8 @@ using Plane = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // --- half-lives ----------------------------------------------------------------------------------------------------
 
-half_lives::Members as_members(PyStore &held, const Line &units, double pseudo, double min_count) {
+half_lives::Members as_members(PyStore &held, const Counters &n_values, const Line &units, double pseudo,
+                               double min_count) {
     Store &s = held.store;
     const int n_members = int(units.shape(0));
     expect(n_members > 0 && s.k > 0 && s.k % n_members == 0, "the lanes must be classes times members");
@@ -29,7 +30,11 @@ half_lives::Members as_members(PyStore &held, const Line &units, double pseudo, 
         expect(units.data()[m] > 0 && std::isfinite(units.data()[m]), "a unit must be positive");
     expect(pseudo > 0 && std::isfinite(pseudo), "the pseudo-count must be positive");
     expect(min_count >= 0, "min_count must not be negative");
-    return {s, n_members, units.data(), pseudo, min_count};
+    expect(int(n_values.shape(0)) == s.n, "there must be a number of values for each column");
+    for (int i = 0; i < s.n; ++i)
+        expect(0 <= n_values.data()[i] && n_values.data()[i] < s.n_slots[i],
+               "a column needs a slot for each of its values, and one for missing cells");
+    return {s, n_values.data(), n_members, units.data(), pseudo, min_count};
 }
 
 double *as_cube(const Cube &cube, std::int64_t n_rows, int n_members, int n_classes) {
@@ -61,20 +66,21 @@ Stream as_stream(int n_columns, int n_members, int n_classes, const AnyArray &co
     return stream;
 }
 
-void answer_half_lives(PyStore &store, const Line &units, double pseudo, double min_count, const AnyArray &codes_,
-                       const Cube &out) {
-    const half_lives::Members members = as_members(store, units, pseudo, min_count);
+void answer_half_lives(PyStore &store, const Counters &n_values, const Line &units, double pseudo, double min_count,
+                       const AnyArray &codes_, const Cube &out) {
+    const half_lives::Members members = as_members(store, n_values, units, pseudo, min_count);
     const Codes codes = as_codes(codes_, members.store.n);
     double *answers = as_cube(out, codes.n_rows, members.n_members, members.n_classes());
     nb::gil_scoped_release release;
     half_lives::answer(members, codes, answers);
 }
 
-std::int64_t stream_half_lives(PyStore &store, const Line &units, double pseudo, double min_count,
-                               const AnyArray &codes, const AnyArray &labels, const std::optional<WeightArray> &weights,
-                               const Fades &fade, const Counters &halved, const std::optional<Cube> &judged,
-                               const std::optional<AnyArray> &answered, const std::optional<Cube> &answers) {
-    half_lives::Members members = as_members(store, units, pseudo, min_count);
+std::int64_t stream_half_lives(PyStore &store, const Counters &n_values, const Line &units, double pseudo,
+                               double min_count, const AnyArray &codes, const AnyArray &labels,
+                               const std::optional<WeightArray> &weights, const Fades &fade, const Counters &halved,
+                               const std::optional<Cube> &judged, const std::optional<AnyArray> &answered,
+                               const std::optional<Cube> &answers) {
+    half_lives::Members members = as_members(store, n_values, units, pseudo, min_count);
     auto stream = as_stream<half_lives::Stream>(members.store.n, members.n_members, members.n_classes(), codes, labels,
                                                 weights, fade, halved, judged, answered, answers);
     nb::gil_scoped_release release;
@@ -236,11 +242,11 @@ double *as_mixed(const Plane &out, const Answers &answers) {
 void bind_pool(nb::module_ &m) {
     using namespace pool_bindings;
     using namespace nb::literals;
-    m.def("answer_half_lives", &answer_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
-          "codes"_a, "out"_a.noconvert());
-    m.def("stream_half_lives", &stream_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
-          "codes"_a, "labels"_a, "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.none().noconvert(),
-          "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
+    m.def("answer_half_lives", &answer_half_lives, "store"_a, "n_values"_a.noconvert(), "units"_a.noconvert(),
+          "pseudo"_a, "min_count"_a, "codes"_a, "out"_a.noconvert());
+    m.def("stream_half_lives", &stream_half_lives, "store"_a, "n_values"_a.noconvert(), "units"_a.noconvert(),
+          "pseudo"_a, "min_count"_a, "codes"_a, "labels"_a, "weights"_a.none(), "fade"_a, "halved"_a.noconvert(),
+          "judged"_a.none().noconvert(), "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
     m.def("answer_naive_half_lives", &answer_naive_half_lives, "offsets"_a, "n_values"_a.noconvert(),
           "classes"_a.noconvert(), "singles"_a.noconvert(), "units"_a.noconvert(), "pseudo"_a, "codes"_a,
           "out"_a.noconvert());
@@ -251,14 +257,14 @@ void bind_pool(nb::module_ &m) {
     nb::class_<PooledRows<Aodes>>(m, "PooledAodes")
         .def(
             "__init__",
-            [](PooledRows<Aodes> *self, std::shared_ptr<PyStore> store, const Line &units, double pseudo,
-               double min_count, const Fades &fade, const Counters &halved, const PoolSettings &pool) {
-                const half_lives::Members members = as_members(*store, units, pseudo, min_count);
+            [](PooledRows<Aodes> *self, std::shared_ptr<PyStore> store, const Counters &n_values, const Line &units,
+               double pseudo, double min_count, const Fades &fade, const Counters &halved, const PoolSettings &pool) {
+                const half_lives::Members members = as_members(*store, n_values, units, pseudo, min_count);
                 const pool::Pool own = as_pool(pool, members.n_members, members.n_classes());
-                new (self) PooledRows<Aodes>(members, as_held(store, units, pool), fade, halved, own);
+                new (self) PooledRows<Aodes>(members, as_held(store, n_values, units, pool), fade, halved, own);
             },
-            "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a, "fade"_a.noconvert(), "halved"_a.noconvert(),
-            "pool"_a.noconvert())
+            "store"_a, "n_values"_a.noconvert(), "units"_a.noconvert(), "pseudo"_a, "min_count"_a, "fade"_a.noconvert(),
+            "halved"_a.noconvert(), "pool"_a.noconvert())
         .def("answer", &PooledRows<Aodes>::answer)
         .def("learn", &PooledRows<Aodes>::learn);
     nb::class_<PooledRows<Naives>>(m, "PooledNaives")

@@ -71,8 +71,8 @@ constexpr int most_powers = 8;  // so many factors above 1e-18 can be multiplied
 class RowScorer {
   public:
     explicit RowScorer(const Members &members)
-        : members_(members), store_(members.store), slots_(store_, false), n_members_(members.n_members),
-          n_classes_(members.n_classes()), lanes_(store_.k), ever_missing_(store_.n) {
+        : members_(members), store_(members.store), n_members_(members.n_members), n_classes_(members.n_classes()),
+          lanes_(store_.k), ever_missing_(store_.n) {
         const std::size_t all = std::size_t(store_.n) * lanes_;
         for (auto *v : {&count_, &start_, &value_, &power_}) v->resize(all);
         for (auto *v : {&inverse_, &rows_, &once_, &sum_, &top_}) v->resize(lanes_);
@@ -82,22 +82,28 @@ class RowScorer {
         cell_.resize(store_.n);
         total_of_.resize(store_.n);
         for (int i = 0; i < store_.n; ++i) {
-            const double total = members.pseudo * store_.n_values[i];
+            const double *gaps = store_.singles + store_.missing_cell(i);
+            ever_missing_[i] = std::any_of(gaps, gaps + store_.k, [](double x) { return x > 0; });
+        }
+        count_values();
+        rescale();
+    }
+    // There are more values than before.
+    void count_values() {
+        totals_.clear();
+        for (int i = 0; i < store_.n; ++i) {
+            const double total = members_.pseudo * double(members_.n_values[i]);
             const auto found = std::find(totals_.begin(), totals_.end(), total);
             total_of_[i] = int(found - totals_.begin());
             if (found == totals_.end()) totals_.push_back(total);
-            const double *gaps = store_.singles + store_.missing_cell(i);
-            ever_missing_[i] = std::any_of(gaps, gaps + store_.k, [](double x) { return x > 0; });
         }
         n_with_total_.resize(totals_.size());
         scale_.resize(totals_.size() * lanes_);
         const double largest = totals_.empty() ? 0 : *std::max_element(totals_.begin(), totals_.end());
-        const int low = std::ilogb(std::min(members.pseudo, 1.0)),
+        const int low = std::ilogb(std::min(members_.pseudo, 1.0)),
                   bits = bits_of_range / std::max(1, store_.n) - 2 + low;
         most_rows_ = (bits > 0 ? std::ldexp(1.0, std::min(bits, 1000)) : 0) - largest;
-        rescale();
     }
-    const Slots &slots() const { return slots_; }
 
     // Units have changed.
     void rescale() {
@@ -139,7 +145,6 @@ class RowScorer {
   private:
     const Members &members_;
     const Store &store_;
-    Slots slots_;
     const int n_members_, n_classes_, lanes_;
     std::vector<char> ever_missing_, qualified_;
     std::vector<double> totals_;  // pseudo-counts of all values of a column that occur, and which of them each has
@@ -174,7 +179,7 @@ class RowScorer {
         std::fill(qualified_.begin(), qualified_.end(), 0);
         find_rows();
         for (int i = 0; i < store_.n; ++i) {
-            if (slot[i] == store_.missing_slot(i)) continue;
+            if (slot[i] >= members_.n_values[i]) continue;  // missing or new
             const int p = int(here_.size()), t = total_of_[i];
             here_.push_back(i);
             ++n_with_total_[t];
@@ -384,6 +389,24 @@ class RowScorer {
     }
 };
 
+// The slots of a row: those of values that may not have come yet, too.
+Slots slots_of(const Members &members) {
+    Slots slots(members.store, false);
+    slots.limit = slots.missing;
+    return slots;
+}
+
+// Values that a row is the first to have are there from now on; whether there are any.
+bool take_values(Members &members, const int *slot) {
+    bool grown = false;
+    for (int i = 0; i < members.store.n; ++i)
+        if (slot[i] >= members.n_values[i] && slot[i] != members.store.missing_slot(i)) {
+            members.n_values[i] = slot[i] + 1;
+            grown = true;
+        }
+    return grown;
+}
+
 // Adds one row to the counts of all members.
 void learn(Members &members, const int *slot, int y, double weight, std::int64_t *cell, double *raw) {
     Store &s = members.store;
@@ -425,9 +448,10 @@ void fade(Members &members, int m, double factor, std::int64_t *halved) {
 
 void answer(const Members &members, const Codes &codes, double *out) {
     RowScorer scorer(members);
+    const Slots slots = slots_of(members);
     std::vector<int> slot(members.store.n);
     for (std::int64_t r = 0; r < codes.n_rows; ++r) {
-        scorer.slots().read(codes, r, slot.data());
+        slots.read(codes, r, slot.data());
         scorer.score(slot.data(), out + r * members.store.k);
     }
 }
@@ -436,7 +460,7 @@ std::int64_t test_then_train(Members &members, Stream &stream) {
     const Store &s = members.store;
     const Batch &rows = stream.rows;
     const int n_classes = members.n_classes();
-    const Slots slots(s, false);
+    const Slots slots = slots_of(members);
     std::optional<RowScorer>
         scorer;  // not where the answer is known already, as of single rows: to make one takes long
     if (stream.judged || stream.answered) scorer.emplace(members);
@@ -469,6 +493,7 @@ std::int64_t test_then_train(Members &members, Stream &stream) {
             scorer->note_missing(slot.data());
         }
         learn(members, slot.data(), y, rows.weights[r], cell.data(), raw.data());
+        if (take_values(members, slot.data()) && scorer) scorer->count_values();
     }
     return rows.n_rows();
 }

@@ -4,6 +4,10 @@
 // The store has K * M lanes where others have K classes: lane c * M + m is class c in the counts of member m. Only the
 // lower triangle of its pairs is kept; whoever reads the upper one mirrors it first (mirror_pairs). Cells of member m
 // are its true counts times units[m], and fading makes the unit grow, as everywhere (see stream.hpp).
+//
+// Column i has slots for more values than have come: the first n_values[i] have, and the others wait for their first
+// row. So a new value costs no more than any other: nothing moves, and how many values there are is a number that
+// grows.
 #pragma once
 #include <optional>
 
@@ -13,10 +17,11 @@ namespace tanager::half_lives {
 
 struct Members {
     Store &store;
-    int n_members;     // M
-    double *units;     // one per member
-    double pseudo;     // pseudo-count of every cell, positive
-    double min_count;  // a value serves as a super-parent from this weight on
+    std::int64_t *n_values;  // of each column, those that have come
+    int n_members;           // M
+    double *units;           // one per member
+    double pseudo;           // pseudo-count of every cell, positive
+    double min_count;        // a value serves as a super-parent from this weight on
 
     int n_classes() const { return store.k / n_members; }
 };
@@ -34,7 +39,7 @@ struct Stream {
     std::int64_t *halved;  // per member: how many times its cells were halved because the unit was too large
 };
 
-// Row after row is answered and then learned; returns the rows before one with an unknown value or class.
+// Row after row is answered and then learned; returns the rows before one with a class or a value that has no slot.
 std::int64_t test_then_train(Members &members, Stream &stream);
 
 }  // namespace tanager::half_lives

@@ -28,19 +28,31 @@ void move_counts(const Store &old, const Parts &parts, Store &moved) {
                    [own](int y) { return own[y]; });
     }
     if (!old.pairs) return;
+    // Parts that keep their cells and follow each other in both stores are copied together.
+    std::vector<std::int64_t> run(std::size_t(parts.n), 0);  // how many such parts begin here
+    for (std::int64_t p = parts.n - 1; p >= 0; --p) {
+        if (!first[p] || !whole[p]) continue;
+        const bool on = p + 1 < parts.n && parts.from[p + 1] == parts.from[p] + 1 && parts.to[p + 1] == parts.to[p] + 1;
+        run[p] = on ? run[p + 1] + 1 : 1;
+    }
     std::int64_t before = 0;  // parts of earlier columns
+    int i = 0;
     for (std::int64_t p = 0; p < parts.n; ++p) {
-        const int i =
-            int(std::upper_bound(old.offsets.begin(), old.offsets.end(), parts.from[p]) - old.offsets.begin()) - 1;
+        while (parts.from[p] >= old.offsets[i + 1]) ++i;
         while (parts.from[before] < old.offsets[i]) ++before;
         const double *row = old.pairs + parts.from[p] * old.width * k, *own = share(p);
         double *to = moved.pairs + parts.to[p] * moved.width * k;
-        for (std::int64_t q = 0; q < before; ++q) {
+        for (std::int64_t q = 0; q < before;) {
             const double *cells = row + parts.from[q] * k, *other = share(q);
             double *out = to + parts.to[q] * k;
-            const bool starts = first[p] && first[q];
-            if (whole[p] && whole[q]) move_cells(cells, out, k, starts, [](int) { return 1.0; });
-            else move_cells(cells, out, k, starts, [own, other](int y) { return own[y] * other[y]; });
+            const std::int64_t size = std::min(run[q], before - q);
+            if (first[p] && whole[p] && size > 0) {
+                std::copy_n(cells, size * k, out);
+                q += size;
+            } else {
+                move_cells(cells, out, k, first[p] && first[q], [own, other](int y) { return own[y] * other[y]; });
+                ++q;
+            }
         }
     }
 }

@@ -1123,16 +1123,18 @@ def move_cuts(old: Store, parts: _Integers, to: _Integers, share: _Floats, moved
     """
 
 def answer_half_lives(
-    store: Store, units: _Floats, pseudo: float, min_count: float, codes: _Codes, out: _Floats
+    store: Store, n_values: _Integers, units: _Floats, pseudo: float, min_count: float, codes: _Codes, out: _Floats
 ) -> None:
     """Posteriors of rows, (rows, members, classes), by AODEs whose counts are side by side.
 
     The store has one lane per class and member, the member innermost; only the lower triangle of its pairs is read.
-    Cells of a member are its counts times its unit.
+    Cells of a member are its counts times its unit. Of the slots of column i the first n_values[i] are values that have
+    come; the others wait for their first row.
     """
 
 def stream_half_lives(
     store: Store,
+    n_values: _Integers,
     units: _Floats,
     pseudo: float,
     min_count: float,
@@ -1147,8 +1149,9 @@ def stream_half_lives(
 ) -> int:
     """Answer row after row into `judged` (None: not at all), then learn it; before, counts of m fade by fade[m, row].
 
-    With `answered` these rows are answered as well, into `answers`. Returns the rows done before one with an unknown
-    value or class. Units are written, and `halved` goes up by how often the cells of a member were halved.
+    With `answered` these rows are answered as well, into `answers`. A value that has a slot and is new is answered as
+    missing, then learned, and `n_values` goes up. Returns the rows done before one with a class or a value without a
+    slot. Units are written, and `halved` goes up by how often the cells of a member were halved.
     """
 
 def answer_naive_half_lives(
@@ -1202,6 +1205,7 @@ class PooledAodes:
     def __init__(
         self,
         store: Store,
+        n_values: _Integers,
         units: _Floats,
         pseudo: float,
         min_count: float,

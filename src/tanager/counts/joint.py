@@ -115,7 +115,7 @@ class JointCounts(Listed):
     """
 
     unlisted = names_in("""
-        blank forget_row forget_rows from_header lay_out_by_cuts learn_row learn_rows make_sure_of_room
+        blank forget_row forget_rows from_header lay_out_like learn_row learn_rows make_sure_of_room
         may_take_families move_cuts narrowed note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require
         reserve singles store take_away take_scale to_header with_families_of with_modes
     """)
@@ -864,7 +864,12 @@ class JointCounts(Listed):
         array([[1. , 1. , 0. ],
                [0. , 0.5, 1.5]])
         """
-        new = self._with_cuts(schema)
+        if self.order > 2 or self._triples or self.families:
+            raise SchemaMismatch("cut points can move where single columns and pairs are counted, and no more.")
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__, schema=schema, version=self.version + 1)
+        changed = np.array([a.cuts != b.cuts for a, b in zip(schema.columns, self.schema.columns, strict=True)])
+        new._lay_out(np.where(changed, schema.n_values + self.spare, self.n_slots - 1))
         parts, to, share = _parts(self, new, shares)
         new._take(_zeros(new._shapes()))
         new._classes[:] = self._classes
@@ -874,21 +879,14 @@ class JointCounts(Listed):
         self.__dict__.update(new.__dict__)
         return self
 
-    def lay_out_by_cuts(self, schema: Schema) -> None:
-        """Have other cut points; all cells are to be written then, as what they hold is by chance."""
-        new = self._with_cuts(schema)
-        new._take({name: np.empty(shape) for name, shape in new._shapes().items()})
-        self.__dict__.update(new.__dict__)
-
-    def _with_cuts(self, schema: Schema) -> JointCounts:
-        """The layout by other cut points, without tables. Refused where these would not fit into memory."""
-        if self.order > 2 or self._triples or self.families:
-            raise SchemaMismatch("cut points can move where single columns and pairs are counted, and no more.")
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__, schema=schema, version=self.version + 1)
-        changed = np.array([a.cuts != b.cuts for a, b in zip(schema.columns, self.schema.columns, strict=True)])
-        new._lay_out(np.where(changed, schema.n_values + self.spare, self.n_slots - 1))
-        return new
+    def lay_out_like(self, other: JointCounts, schema: Schema) -> None:
+        """Have the columns of a schema, and slots as other counts have them; all cells are to be written then."""
+        self.schema, self.n_slots, self.offsets = schema, other.n_slots, other.offsets
+        if any(
+            cells.shape != shape for cells, shape in zip(self._arrays().values(), self._shapes().values(), strict=True)
+        ):
+            self._take({name: np.empty(shape) for name, shape in self._shapes().items()})
+        self._handle = None
 
     def reserve(self, n_slots: np.ndarray) -> None:
         """Give counts that are still empty the slots that counts over the same columns had."""

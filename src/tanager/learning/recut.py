@@ -207,11 +207,9 @@ def may_move_cuts(model: CountsClassifier) -> bool:
 def move_cuts(model: CountsClassifier, schema: Schema, shares: Mapping[int, np.ndarray] | None) -> None:
     """Have other cut points: what a bin has counted goes to its parts by shares (``JointCounts.move_cuts``).
 
-    None: somebody else has moved the counts, and will write them here.
+    None: somebody else has the counts now, and moves them there.
     """
-    if shares is None:
-        model._learned.counts.lay_out_by_cuts(schema)
-    else:
+    if shares is not None:
         model._learned.counts.move_cuts(schema, shares)
     model.encoder_.adopt(schema)
     model._answering.forget()

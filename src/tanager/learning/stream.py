@@ -469,15 +469,18 @@ def grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
     """Let the counts know the values up to those of this row; values have codes in order of appearance."""
     columns, changed = model.encoder_.schema.columns, dict[int, Column]()
     for i in np.flatnonzero((model.counts_.schema.n_values <= row) & (row != np.iinfo(row.dtype).max)).tolist():
-        column, code = columns[i], int(row[i])
-        if code + 1 < column.n_values:
-            n_codes = min(column.n_codes, code + 1)
-            column = replace(column, values=column.values[: code + 1], other=False, n_codes=n_codes)
-        changed[i] = column
+        changed[i] = with_first_values(columns[i], int(row[i]) + 1)
     if changed:  # else the structure, which is bound to the layout, would be lost
         schema = model.counts_.schema.with_columns(changed)
         model.make_room(schema, model.classes_)
         model.counts_.grow(schema, model.classes_, room_for=model.encoder_.schema)
+
+
+def with_first_values(column: Column, n: int) -> Column:
+    """A column as it was when it had so many values."""
+    if n >= column.n_values:
+        return column
+    return replace(column, values=column.values[:n], other=False, n_codes=min(column.n_codes, n))
 
 
 def _where_labelled(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:

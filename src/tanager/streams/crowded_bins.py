@@ -35,11 +35,12 @@ Joint = Callable[[int], np.ndarray]  # what the longest memory has counted of a 
 
 
 class CutOn(NamedTuple):
-    """New cut points of a column, shares of parts of bins (``JointCounts.move_cuts``), and how far rows had moved."""
+    """New cut points of a column, and what else there is to say of them."""
 
     cuts: np.ndarray
-    shares: np.ndarray
-    distance: float
+    shares: np.ndarray  # of parts of bins, see ``JointCounts.move_cuts``
+    usual: np.ndarray  # the share of the last rows in each new bin
+    distance: float  # how far rows had moved
 
 
 class CrowdedBins:
@@ -180,19 +181,26 @@ class CrowdedBins:
         self._waits = {i: max(0, left - 1) for i, left in self._waits.items()}
         found = {}
         if crowded.any():
-            self._read_rows(encoder)
-            numbers, labels = np.concatenate(self._numbers), np.concatenate(self._labels)
-            for place in np.flatnonzero(crowded).tolist():
+            places = np.flatnonzero(crowded).tolist()
+            labels = np.concatenate([*self._labels, np.array(self._row_labels, dtype=np.uint16)])
+            for place, x in zip(places, self._numbers_of(encoder, places), strict=True):
                 i = int(self._columns[place])
                 self._cut_on[i] = self._cut_on.get(i, 0) + 1
                 self._waits[i] = min(WAIT, self._cut_on[i])
-                x, inside, cuts = numbers[:, place], bins[:, place] == full[place], np.array(encoder.schema[i].cuts)
+                inside, cuts = bins[:, place] == full[place], np.array(encoder.schema[i].cuts)
                 if own := self._divided(
                     i, cuts, int(full[place]), x[~np.isnan(x)], x[inside], labels[inside], joint(i)
                 ):
                     found[i] = CutOn(*own, round(float(distance[place]), 9))
         self._forget_rows()
         return found
+
+    def _numbers_of(self, encoder: Encoder, places: list[int]) -> np.ndarray:
+        """The numbers of some columns in all rows, (columns, rows)."""
+        columns = self._columns[places].tolist()
+        rows = [encoder.numbers_row(row, columns) for row in self._rows]
+        parts = [own[:, places] for own in self._numbers] + ([np.array(rows)] if rows else [])
+        return np.ascontiguousarray(np.concatenate(parts).T)
 
     def _divided(
         self,
@@ -203,8 +211,8 @@ class CrowdedBins:
         own: np.ndarray,
         labels: np.ndarray,
         learned: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Cut points that divide a bin by its ``own`` numbers, and shares; None where all of these are the same."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """What divides a bin by its ``own`` numbers: see CutOn. None where all of these are the same."""
         more = equal_frequency(own, max(2, round(self._n_bins[i] * len(own) / len(x))))
         if not len(more):
             return None
@@ -213,8 +221,11 @@ class CrowdedBins:
         n_parts, k = len(more) + 1, len(learned)
         shares = np.ones((len(cuts) + n_parts, k))
         shares[full : full + n_parts] = _shares_of_parts(cut(own, more), labels, n_parts, k)
-        self._usual[i] = np.bincount(cut(x, now), minlength=len(now) + 1) / len(x)
-        return now, shares
+        return now, shares, np.bincount(cut(x, now), minlength=len(now) + 1) / len(x)
+
+    def were_cut(self, found: Mapping[int, CutOn]) -> None:
+        """What a look has found was done."""
+        self._usual |= {i: own.usual for i, own in found.items()}
 
     # --- files --------------------------------------------------------------------------------------------------
 

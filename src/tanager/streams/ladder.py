@@ -19,7 +19,7 @@ from tanager.counts.block import Block, Query
 from tanager.encoding.schema import Schema
 from tanager.encoding.typing import Row, RowOfCodes
 from tanager.encoding.values import is_missing
-from tanager.errors import ModelFileError
+from tanager.errors import MemoryBudgetError, ModelFileError
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
@@ -439,7 +439,7 @@ class Ladder:
         """
         first = self.first
         assert isinstance(first, CountsClassifier)
-        if self._together is not None and self._together.grows:
+        if self._together is not None:
             self._together.take_vocabulary(first.encoder_.schema)
         elif first.encoder_.schema is not first.memory.counts.schema:
             for model in self.models:
@@ -450,25 +450,14 @@ class Ladder:
         """Answer and learn at least the first of these rows."""
         some = slice(ROWS_AT_ONCE)  # Ctrl-C is heard between two calls
         block, asked = block.part(some), None if asked is None else asked.part(some)
-        n = len(block) if self._together is not None else self._rows_together(block)
-        together = self._side_by_side(n)
+        together = self._side_by_side(len(block))
         run = None if together is None else together.run(block, asked)
         if run is not None and len(run[0]):
             judged, answers = run
             classes, labels = self.first.classes_, block.labels[: len(judged)]
             return Said(classes, judged, labels) if answers is None else Said(classes, answers, labels, judged)
-        one = together is not None or asked is not None  # a value is new, or comes late; or labels do
-        if not one and self._kind is not None:
-            self._read_alone += self._kind.cells_read(self._counting, len(block) - n)
+        one = together is not None or asked is not None  # a row comes late, or its label does
         return self._one_after_the_other(block.part(slice(1)) if one else block, asked)
-
-    def _rows_together(self, block: Block) -> int:
-        """How many of these rows models side by side could take, up to one with a new value."""
-        if self._kind is None or self._kind.grows or not isinstance(self.first, CountsClassifier):
-            return len(block)
-        new = block.codes >= self.first.counts_.schema.n_values
-        odd = (new & (block.codes != np.iinfo(block.codes.dtype).max)).any(axis=1)
-        return int(odd.argmax()) if odd.any() else len(block)
 
     def _one_after_the_other(self, block: Block, asked: Query | None) -> Said:
         models = [model for model in self.models if isinstance(model, CountsClassifier)]
@@ -556,7 +545,11 @@ class Ladder:
             return
         before = first.encoder_.schema
         schema = before.with_columns({i: before[i].with_cuts(tuple(own.cuts.tolist())) for i, own in found.items()})
-        self._move_cuts(schema, {i: own.shares for i, own in found.items()})
+        try:
+            self._move_cuts(schema, {i: own.shares for i, own in found.items()})
+        except MemoryBudgetError:
+            return  # nothing has changed: so many bins would not fit
+        crowded.were_cut(found)
         crowded.events += [
             MovedCuts(round(first.memory.n_learned), schema[i].name, own.distance, len(before[i].cuts), len(own.cuts))
             for i, own in found.items()

@@ -27,8 +27,6 @@ class NaivesSideBySide(SideBySide):
     many there are is part of every answer, but the encoder reads ahead.
     """
 
-    grows = True
-
     def __init__(self, models: Sequence[CountsClassifier]) -> None:
         super().__init__(models)
         first = self.counts[0]

@@ -41,8 +41,6 @@ class SideBySide(ABC):
     While it is there, it is what has been learned; ``write_back`` brings the models up to date.
     """
 
-    grows = False  # whether it makes room for new values itself
-
     def __init__(self, models: Sequence[CountsClassifier]) -> None:
         self.models = models
         self.counts = [model.counts_ for model in models]
@@ -63,10 +61,11 @@ class SideBySide(ABC):
     @classmethod
     def fits(cls, models: Sequence[CountsClassifier]) -> bool:
         """Whether the counts have one layout, with classes to tell apart, and are small enough to be there twice."""
-        first = models[0].counts_
+        first, n_values = models[0].counts_, models[0].encoder_.schema.n_values
         alike = all(np.array_equal(model.counts_.offsets, first.offsets) for model in models)
         known = all(model.counts_.n_classes == first.n_classes for model in models)
-        return alike and known and first.n_classes > 0 and first.nbytes * len(models) <= MOST_BYTES
+        size = max(first.nbytes, first.estimate_bytes(n_values, first.n_classes, first.order))
+        return alike and known and first.n_classes > 0 and size * len(models) <= MOST_BYTES
 
     @classmethod
     def cells_to_pay(cls, models: Sequence[CountsClassifier]) -> int:
@@ -124,13 +123,13 @@ class SideBySide(ABC):
             move_cuts(model, schema, shares)
         return type(self)(self.models)
 
+    @abstractmethod
     def take_vocabulary(self, schema: Schema) -> None:
-        """Columns have these values from now on; asked only where it ``grows``."""
-        raise NotImplementedError
+        """Columns have these values from now on."""
 
+    @abstractmethod
     def _has_room(self) -> bool:
-        """Whether there is room for all values that the encoder has met by now, where ``grows``."""
-        return True
+        """Whether there is room for all values that the encoder has met by now: more slots where that takes them."""
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
@@ -154,7 +153,7 @@ class SideBySide(ABC):
         return None if rows is None else rows.answer(codes)
 
     def run(self, block: Block, asked: Query | None) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """Answer and learn rows up to one with a new value: answers to them, and to those asked for instead, if any.
+        """Answer and learn rows: answers to them, and to those asked for instead, if any. A new value costs nothing.
 
         None where some row comes later than its time, and so has another weight for every model.
         """
