@@ -263,8 +263,9 @@ class CrowdedBins:
 
 def _table(rows: Sequence[RowOfCodes]) -> np.ndarray:
     """The codes of single rows, (rows, columns); what is missing is above all values."""
-    if all(isinstance(row, np.ndarray) for row in rows):
-        return np.array(rows)
+    narrow = [row for row in rows if isinstance(row, bytes)]
+    if len(narrow) == len(rows):
+        return np.frombuffer(b"".join(narrow), dtype=np.uint8).reshape(len(rows), -1)
     return np.array([np.frombuffer(row, dtype=np.uint8) if isinstance(row, bytes) else row for row in rows])
 
 
