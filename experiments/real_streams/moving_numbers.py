@@ -33,6 +33,8 @@ TRIED: dict[str, dict[str, float]] = {
     "looks to wait: 1 at most": {"WAIT": 1},
     "looks to wait: without end": {"WAIT": 10**9},
     "parts of a bin alike in all classes": {"OF_ALL": 1e9},
+    "bins at most, by those of one cut: 1.5": {"MOST": 1.5},
+    "bins at most, by those of one cut: 3": {"MOST": 3},
 }
 REPORTED = (AS_BEFORE, AS_IT_IS, GRID)
 HELD_OUT = [name for name in rivals.STREAMS if name not in (*rivals.CHOSEN_ON, "spam", "tan, abrupt", "tan, none")

@@ -10,7 +10,7 @@ import pytest
 
 from tanager import AODE, HalfLives, JointCounts, _kernels
 from tanager.encoding.schema import Column, Schema
-from tanager.streams import crowded_bins, pool
+from tanager.streams import crowded_bins, ladder, pool
 from tanager.streams.aode_side_by_side import AodesSideBySide
 
 GAP = 255
@@ -141,7 +141,9 @@ def test_numbers_of_values_beyond_the_slots_are_refused(wrong):
         _kernels.answer_half_lives(*own, np.zeros((1, 4), dtype=np.uint8), np.empty((1, 2, 3)))
 
 
-def said_by_members(monkeypatch: pytest.MonkeyPatch, model: HalfLives, parts: list[tuple[Any, Any]]) -> np.ndarray:
+def said_by_members(
+    monkeypatch: pytest.MonkeyPatch, model: HalfLives, parts: list[tuple[Any, Any]], **given: Any
+) -> np.ndarray:
     """What members said of every row but the first, before it was learned: (rows, members, classes)."""
     said, learn = [], pool.Pool.learn
 
@@ -151,7 +153,7 @@ def said_by_members(monkeypatch: pytest.MonkeyPatch, model: HalfLives, parts: li
 
     monkeypatch.setattr(pool.Pool, "learn", note)
     for X, y in parts:
-        model.test_then_train(X, y)
+        model.test_then_train(X, y, **given)
     monkeypatch.setattr(pool.Pool, "learn", learn)
     return np.concatenate(said)
 
@@ -179,6 +181,20 @@ def test_members_say_what_they_say_alone_where_values_go_on_coming(size, monkeyp
         assert member.schema == alone.counts_.schema
         np.testing.assert_allclose(member.joint("town", "flag"), alone.counts_.joint("town", "flag"), atol=1e-9)
         np.testing.assert_allclose(member.joint("x", "flag"), alone.counts_.joint("x", "flag"), atol=1e-9)
+
+
+def test_values_that_come_behind_a_late_row_change_no_answer_before(monkeypatch):
+    n = 600
+    y = np.arange(n) % 3 % 2
+    X = {"a": [f"v{r % (2 + r // 20)}" for r in range(n)], "b": ["xyz"[(r + y[r]) % 3] for r in range(n)]}
+    times = np.arange(n, dtype=float)
+    times[[300, 301, 450]] -= 40.0  # these weigh another part for every half-life
+    monkeypatch.setattr(ladder, "ROWS_AT_ONCE", 64)  # so that what lies side by side has room for values of later rows
+    model = HalfLives(AODE(warm_up=50), half_lives=("30 s", "300 s", INF)).start(np.array([0, 1]))
+    said = said_by_members(monkeypatch, model, [(X, y)], times=times)
+    for m, decay in enumerate(("30 s", "300 s", None)):
+        expected = AODE(warm_up=50, decay=decay).start(np.array([0, 1])).test_then_train(X, y, times=times)
+        np.testing.assert_allclose(said[:, m], expected[-len(said) :], rtol=1e-7)
 
 
 def test_new_values_take_counts_apart_no_more_than_they_outgrow_their_slots(monkeypatch):
