@@ -35,6 +35,9 @@ void move_counts(const Store &old, const Parts &parts, Store &moved) {
         const bool on = p + 1 < parts.n && parts.from[p + 1] == parts.from[p] + 1 && parts.to[p + 1] == parts.to[p] + 1;
         run[p] = on ? run[p + 1] + 1 : 1;
     }
+    for (int i = 0; i < moved.n; ++i)
+        for (std::int64_t g = moved.offsets[i]; g < moved.offsets[i + 1]; ++g)
+            std::fill_n(moved.pairs + g * moved.width * k, moved.offsets[i + 1] * k, 0.0);
     std::int64_t before = 0;  // parts of earlier columns
     int i = 0;
     for (std::int64_t p = 0; p < parts.n; ++p) {

@@ -12,8 +12,8 @@ struct Parts {
     const double *share;
 };
 
-// Writes single columns and, where there are any, pairs: their lower triangle, as mirror_pairs() takes it. The new
-// cells are zero before.
+// Writes single columns, whose cells are zero before, and, where there are any, pairs: their lower triangle with the
+// blocks of the diagonal, as mirror_pairs() takes it.
 void move_counts(const Store &old, const Parts &parts, Store &moved);
 
 }  // namespace tanager

@@ -1116,7 +1116,7 @@ def score_changes(
     """
 
 def move_cuts(old: Store, parts: _Integers, to: _Integers, share: _Floats, moved: Store) -> None:
-    """Counts by other cut points, into a store of zeros: single columns, and the lower triangle of pairs.
+    """Counts by other cut points: single columns, whose cells are zero before, and the lower triangle of pairs.
 
     Part p is in the old slot parts[p] and in the new one to[p], and has share[p, class] of the old one. Parts are in
     the order of columns; those of one new slot are neighbours.

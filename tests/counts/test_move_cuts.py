@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager import JointCounts, NaiveBayes
+from tanager import JointCounts, NaiveBayes, _kernels
+from tanager.counts.joint import SpareMemory
 from tanager.encoding.bins import cut
 from tanager.encoding.schema import Column, Schema
 from tanager.errors import MemoryBudgetError, SchemaMismatch
@@ -127,3 +128,25 @@ def test_the_other_views_of_a_model_answer_from_counts_that_have_moved() -> None
     counts = model.counts_.copy().move_cuts(now, {0: np.vstack([np.ones(2), rows / rows.sum(axis=0)])})
     again = NaiveBayes(bins={"x0": [3.0, 5.0], "x1": [3.0]}).fit({"x0": X[:, 0], "x1": X[:, 1]}, X[:, 0] > 5)
     np.testing.assert_allclose(NaiveBayes.from_counts(counts).predict_proba(X), again.predict_proba(X), rtol=1e-12)
+
+
+def test_tables_in_spare_memory_are_those_in_new_memory() -> None:
+    rng = np.random.default_rng(0)
+    cuts = [[1.0, 4.0], [2.0]]
+    X, sky = rng.uniform(0, 9, (40, 2)), rng.choice([0, 1, 255], 40).astype(np.uint8)
+    labels = rng.integers(0, 3, 40).astype(np.uint8)
+    ours, twin = (counted(schema_of(*cuts), X, sky, labels, 2, 1) for _ in range(2))
+    memory = SpareMemory()
+    for step in range(6):
+        i = step % 2
+        now = [own.copy() for own in cuts]
+        now[i] = sorted({*cuts[i], 2.5 + step} if step < 4 else {cuts[i][0]})  # bins become one at the end
+        bins = [bin_ for bin_, _ in intervals(cuts[i], now[i])]
+        shares = {i: np.array([[1 / bins.count(bin_)] * 3 for bin_ in bins])}
+        ours.move_cuts(schema_of(*now), shares, memory=memory)
+        twin.move_cuts(schema_of(*now), shares)
+        cuts = now
+        assert (np.tril(ours.pairs.sum(axis=2)) == np.tril(twin.pairs.sum(axis=2))).all()
+        assert (ours.singles == twin.singles).all()
+        _kernels.mirror_pairs(ours.store)
+        assert (ours.pairs == twin.pairs).all()

@@ -250,13 +250,13 @@ def test_a_look_does_what_plain_loops_do(cuts: list[int], shift: float, scale: f
     old = rng.normal(size=(150, 1)) * 2
     counts.update(encoder.encode(old), rng.integers(0, 2, 150).astype(np.uint8))
     watch = CrowdedBins()
-    watch.follow(model, counts.joint)
+    watch.follow(model, lambda: counts.joint)
     x, y = np.round(rng.normal(size=crowded_bins.ROWS) * scale + shift, 3), rng.integers(0, 2, crowded_bins.ROWS)
     x[rng.random(len(x)) < rng.choice([0.0, 0.3, 0.7])] = np.nan
     everyone = np.ones(len(x), dtype=bool)
     ahead = watch.rows_until_cut(encoder, encoder.encode(x[:, None]), everyone)
     watch.add(model, x[:, None], y.astype(np.uint16), everyone)
-    found = watch.look(encoder, counts.joint) if watch.is_time else {}
+    found = watch.look(encoder, lambda: counts.joint) if watch.is_time else {}
     assert ahead == len(x)
     usual = (counts.joint(0).sum(axis=0) / 150).tolist()
     known = np.isfinite(x)

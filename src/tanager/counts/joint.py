@@ -44,6 +44,7 @@ _ROUNDING = 1e-6  # what cells may be below zero when rows were taken away
 _ONE_PIECE = 1 << 24  # cells of triples that stand one behind the other
 _MOST_BITS = 332  # of the scale: some 1e100
 _SMALL_TABLE = 2**18  # bytes of a table of all cells that is not worth being sparse
+MOST_SPARE = 2**25  # bytes of a table that are kept for the one after the next
 _SLOTS_IN_FILES = "rooms"  # the name of n_slots in files; it stays, so that old and new files read each other
 _FEW_CLASSES = 8  # fewer numbers NumPy adds up one after the other, as Python does
 
@@ -831,7 +832,9 @@ class JointCounts(Listed):
         self.__dict__.update(new.__dict__)
         return self
 
-    def move_cuts(self, schema: Schema, shares: Mapping[int, np.ndarray], *, mirrored: bool = True) -> JointCounts:
+    def move_cuts(
+        self, schema: Schema, shares: Mapping[int, np.ndarray], *, memory: SpareMemory | None = None
+    ) -> JointCounts:
         """Count by other cut points: what a bin holds goes to its parts by their shares, and bins may become one.
 
         Where rows are gone, nobody knows in which part of a bin they were. A guess spreads those of a class over the
@@ -845,8 +848,8 @@ class JointCounts(Listed):
             For each of these columns, by its place: for every interval between neighbouring cut points, old and new
             ones taken together, the share that it gets of the old bin that it is in, class by class: (intervals,
             classes). Those of one bin add up to 1.
-        mirrored : bool, default=True
-            False: of pairs, only the lower triangle is there before and afterwards.
+        memory : SpareMemory, default=None
+            What pairs are made of, in place of new memory. Of these, the lower triangle alone is there then.
 
         Returns
         -------
@@ -870,11 +873,14 @@ class JointCounts(Listed):
         new.__dict__.update(self.__dict__, schema=schema, version=self.version + 1)
         changed = np.array([a.cuts != b.cuts for a, b in zip(schema.columns, self.schema.columns, strict=True)])
         new._lay_out(np.where(changed, schema.n_values + self.spare, self.n_slots - 1))
-        parts, to, share = _parts(self, new, shares)
-        new._take(_zeros(new._shapes()))
+        shapes, pairs = new._shapes(), self._pairs
+        tables = _zeros({name: shape for name, shape in shapes.items() if memory is None or name != "pairs"})
+        if memory is not None and pairs is not None:
+            tables["pairs"] = memory.table(shapes["pairs"])
+        new._take(tables)
         new._classes[:] = self._classes
-        _kernels.move_cuts(self.store, parts, to, share, new.store)
-        if new._pairs is not None and mirrored:
+        _kernels.move_cuts(self.store, *_parts(self, new, shares), new.store)
+        if pairs is not None and memory is None:
             _kernels.mirror_pairs(new.store)
         self.__dict__.update(new.__dict__)
         return self
@@ -1411,23 +1417,44 @@ class JointCounts(Listed):
             return cls.from_header(header["counts"], arrays)
 
 
+class SpareMemory:
+    """What a table is made of that grows again and again: to get new memory takes longer than to write it.
+
+    The table before the present one is read while this is written, and is done with when the next one is asked for.
+    """
+
+    def __init__(self) -> None:
+        self._cells, self._before = np.empty(0), np.empty(0)
+
+    def table(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The next table; its cells hold anything."""
+        size = math.prod(shape)
+        cells = self._before if self._before.size >= size else np.empty(size + size // 2)
+        self._before = self._cells if cells.nbytes <= MOST_SPARE else np.empty(0)
+        self._cells = cells
+        return cells[:size].reshape(shape)
+
+
 def _parts(
     old: JointCounts, new: JointCounts, shares: Mapping[int, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Slots of the old counts, one for each part that they fall into; the new slot of each part, and its shares."""
-    parts, to, share, k = [], [], [], old.n_classes
-    for i, (before, now) in enumerate(zip(old.schema.columns, new.schema.columns, strict=True)):
-        own = places = np.arange(before.n_values)
-        shares_of_own = np.ones((before.n_values, k))
-        if i in shares:
-            ends = np.unique(np.r_[before.cuts, now.cuts, np.inf])  # of the intervals between all cut points
-            own, places = (np.searchsorted(column.cuts, ends, side="left") for column in (before, now))
-            shares_of_own = np.asarray(shares[i], dtype=np.float64)
-        missing = int(old.offsets[i + 1]) - 1, int(new.offsets[i + 1]) - 1
-        parts += [old.offsets[i] + own, missing[:1]]
-        to += [new.offsets[i] + places, missing[1:]]
-        share += [shares_of_own, np.ones((1, k))]
-    return tuple(np.concatenate(found) for found in (parts, to, share))  # type: ignore[return-value]
+    missing, now = old.offsets[1:] - 1, new.offsets[1:] - 1
+    parts, to, share = [], [], []
+    done = 0  # columns before a changed one stay as they are, with their spare slots
+    for i in [*sorted(shares), old.n_features]:
+        of_others = np.arange(old.offsets[done], old.offsets[i])
+        parts.append(of_others)
+        to.append(of_others + (new.offsets[done] - old.offsets[done]))
+        share.append(np.ones((len(of_others), old.n_classes)))
+        if i < old.n_features:
+            before, after = np.array(old.schema[i].cuts), np.array(new.schema[i].cuts)
+            ends = np.unique(np.r_[before, after, np.inf])  # of the intervals between all cut points
+            parts += [old.offsets[i] + np.searchsorted(before, ends, side="left"), missing[i : i + 1]]
+            to += [new.offsets[i] + np.searchsorted(after, ends, side="left"), now[i : i + 1]]
+            share += [np.asarray(shares[i], dtype=np.float64), np.ones((1, old.n_classes))]
+        done = i + 1
+    return np.concatenate(parts), np.concatenate(to), np.concatenate(share)
 
 
 def _layout(n_features: int) -> dict[str, saved.Kind]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.classifiers.aode import AODE
+from tanager.counts.joint import SpareMemory
 from tanager.counts.memory import as_bytes
 from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError
@@ -35,6 +36,7 @@ class AodesSideBySide(SideBySide):
         self._n_values = first.schema.n_values.astype(np.int64)
         self._joined = first.blank(range(self.n_classes * len(models)))
         self._joined.max_memory = None  # the models have theirs
+        self._memory = SpareMemory()
         own = [counts.raw_cells() for counts in self.counts]
         for name, cells in self._tables():
             for part in _parts(cells):
@@ -92,7 +94,7 @@ class AodesSideBySide(SideBySide):
         if not self._fits(schema):
             raise MemoryBudgetError("counts by so many cut points would not fit.")
         of_lanes = {i: np.repeat(own, len(self.models), axis=1) for i, own in shares.items()}
-        self._joined.move_cuts(schema, of_lanes, mirrored=False)
+        self._joined.move_cuts(schema, of_lanes, memory=self._memory)
         for i in shares:
             self._n_values[i] = schema[i].n_values
         for model in self.models:

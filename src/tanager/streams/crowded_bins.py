@@ -31,7 +31,7 @@ MOST = 2  # times the bins of one cut; beyond, bins are brought together
 OF_ALL = 5.0  # rows of a class that are spread as all rows are, where its parts of a bin are worked out
 
 
-Joint = Callable[[int], np.ndarray]  # what the longest memory has counted of a column, (classes, values)
+Joint = Callable[[int], np.ndarray]  # what the longest memory has counted of a column: (classes, values)
 
 
 class CutOn(NamedTuple):
@@ -60,13 +60,14 @@ class CrowdedBins:
         self._n = 0  # all of them
         self.events: list[MovedCuts] = []
 
-    def follow(self, model: CountsClassifier, joint: Joint) -> None:
+    def follow(self, model: CountsClassifier, longest: Callable[[], Joint]) -> None:
         """Watch the number columns that there are by now; what was counted says how full their bins are."""
         schema = model.encoder_.schema
         if schema is self._schema:
             return
         self._schema, n_bins = schema, bins_of_columns(model)
         if n_bins.keys() != self._n_bins.keys():
+            joint = longest()
             self._usual |= {i: _shares_of_bins(joint(i)) for i in n_bins if i not in self._usual}
             self._n_bins = n_bins
             self._forget_rows()
@@ -169,7 +170,7 @@ class CrowdedBins:
         distance = rows.max(axis=2) / np.maximum(1, known) - usual
         return (known >= LEAST) & (distance >= CROWDED), full, distance
 
-    def look(self, encoder: Encoder, joint: Joint) -> dict[int, CutOn]:
+    def look(self, encoder: Encoder, longest: Callable[[], Joint]) -> dict[int, CutOn]:
         """The columns that are to be cut on now, by the rows since the last look."""
         if self._numbers:
             self._read_rows(encoder)
@@ -181,7 +182,7 @@ class CrowdedBins:
         self._waits = {i: max(0, left - 1) for i, left in self._waits.items()}
         found = {}
         if crowded.any():
-            places = np.flatnonzero(crowded).tolist()
+            places, joint = np.flatnonzero(crowded).tolist(), longest()
             labels = np.concatenate([*self._labels, np.array(self._row_labels, dtype=np.uint16)])
             for place, x in zip(places, self._numbers_of(encoder, places), strict=True):
                 i = int(self._columns[place])

@@ -39,12 +39,13 @@ from tanager.learning.stream import (
     warm_up_together,
 )
 from tanager.streams.aode_side_by_side import AodesSideBySide
-from tanager.streams.crowded_bins import CrowdedBins
+from tanager.streams.crowded_bins import CrowdedBins, Joint
 from tanager.streams.naive_side_by_side import NaivesSideBySide
 from tanager.streams.pool import Pool
 from tanager.streams.side_by_side import ONE_CALL, SideBySide
 from tanager.streams.subspace import Subspace
 
+AT_ONCE = 2**62  # cells that were read alone, after which models are laid side by side, however large their counts
 NONE = np.iinfo(np.uint16).max  # the code of a label that is none of the classes
 SIDE_BY_SIDE: tuple[type[SideBySide], ...] = (AodesSideBySide, NaivesSideBySide)
 ROWS_AT_ONCE = 4096  # that all models answer and learn in one call
@@ -289,7 +290,7 @@ class Ladder:
         if codes is None or not self._together.learn_row(codes, label, weight, pool):
             return False  # models whose columns stay do not count again
         self._together.write_back()
-        self._together, self._read_alone = None, 0
+        self._together, self._read_alone = None, AT_ONCE
         kept = keep_at_doubling(first, row, y, weight, None)
         assert kept
         follow_warm_up(self._counting, warm)
@@ -395,27 +396,28 @@ class Ladder:
 
     def _follow_first(self, rows: StreamPart) -> None:
         """The first model has learned these rows, its first ones: let the others learn them in its columns."""
-        first, *others = (model for model in self._models if isinstance(model, CountsClassifier))
-        if not first.columns_fixed:
+        first, *others = self._counting
+        if not first.columns_fixed and not self._suits:
             for model in others:
                 model.test_then_train(rows.X, rows.y, rows.weights, rows.times)
             return
-        block = encode_again(first, rows)
         for model in others:
             model.add_classes(first.classes_)
             model.target_name_ = first.target_name_
-            learn_first_encoded(model, first, block)
+        if first.columns_fixed:
+            block = encode_again(first, rows)
+            for model in others:
+                learn_first_encoded(model, first, block)
+        else:
+            _ = self.models  # all of them have the columns of the first, and learn its rows
 
     def learn_first(self, rows: StreamPart) -> bool:
         """Learn rows before all others and answer none of them; False where that is not for these models or rows."""
         if not self._suits or not self._may_follow(rows):
             return False
         self.first.partial_fit(rows.X, rows.y, sample_weight=rows.weights, times=rows.times)
-        if self.first.columns_fixed:
-            self._follow_first(rows)
-            self._share()
-        else:
-            _ = self.models  # all of them have the columns of the first, and learn its rows
+        self._follow_first(rows)
+        self._share()
         return True
 
     def _encoded(self, block: Block, asked: Query | None) -> Said:
@@ -489,15 +491,14 @@ class Ladder:
             return self._crowded
         if self._share() and may_move_cuts(first):
             self._crowded = CrowdedBins()
-            self._crowded.follow(first, self._joint)
+            self._crowded.follow(first, self._longest)
         return self._crowded
 
-    def _joint(self, i: int) -> np.ndarray:
-        """What the model that forgets least has counted of a column, (classes, values), in some unit."""
+    def _longest(self) -> Joint:
+        """What the model that forgets least has counted of columns, in some unit."""
         if self._together is not None:
-            return self._together.joint(i)
-        counts = [model.counts_ for model in self._models if isinstance(model, CountsClassifier)]
-        return max(counts, key=lambda own: own.n_rows).joint(i)
+            return self._together.joint
+        return max((model.counts_ for model in self._counting), key=lambda own: own.n_rows).joint
 
     @property
     def moved_cuts(self) -> list[MovedCuts]:
@@ -525,7 +526,7 @@ class Ladder:
         assert isinstance(first, CountsClassifier)
         if crowded is None:
             return
-        crowded.follow(first, self._joint)
+        crowded.follow(first, self._longest)
         labels = first.label_codes(rows.y)[0]
         crowded.add(first, rows.X, labels, Batch(rows.X, labels, rows.weights).counted)
         self._cut_on(crowded)
@@ -540,7 +541,7 @@ class Ladder:
         first = self.first
         if not crowded.is_time or not isinstance(first, CountsClassifier) or not self._share():
             return
-        found = crowded.look(first.encoder_, self._joint)
+        found = crowded.look(first.encoder_, self._longest)
         if not found:
             return
         before = first.encoder_.schema
