@@ -171,7 +171,8 @@ SANITIZED_TESTS ?= tests/kernels tests/counts tests/test_kernels_under_load.py t
 	tests/classifiers/test_lbr.py tests/classifiers/test_trees.py tests/classifiers/test_tbmatan.py \
 	tests/classifiers/test_ande.py tests/classifiers/test_ande_rows.py tests/classifiers/test_network_forest.py \
 	tests/classifiers/test_selective_aode.py tests/classifiers/test_gaussian_columns.py tests/classifiers/test_anytime.py \
-	tests/structure/test_open_network.py tests/streams/test_half_lives.py tests/classifiers/test_semi_naive_bayes.py tests/classifiers/test_superparent.py
+	tests/structure/test_open_network.py tests/streams/test_half_lives.py tests/streams/test_aode_side_by_side.py \
+	tests/streams/test_moving_numbers.py tests/classifiers/test_semi_naive_bayes.py tests/classifiers/test_superparent.py
 PRELOADED = $(shell gcc -print-file-name=libasan.so) $(shell gcc -print-file-name=libstdc++.so.6)
 PACKAGES = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
 SANITIZED_PYTHON = LD_PRELOAD="$(PRELOADED)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
