@@ -264,7 +264,7 @@ class _Run:
         """
         batch, start, done_before = self.delayed.batch, 0, 0.0
         for X, y, times in self.reader.blocks(max(1, size // batch) * batch):
-            rows = StreamRows(X, y.plain, times, self.reader.names)
+            rows = StreamRows(X, y.plain, times, self.reader.names, start)
             labels = self.classes.codes(y)
             self.arrived.add(labels)
             done_after, through = self._fraction(start + len(rows)), 0
@@ -319,7 +319,7 @@ class _Run:
         """Learn rows whose labels are late, and report once more unless the last row was reported already."""
         reported = start in self.schedule.rows
         for run in self.runs:
-            run.end(list(self.delayed.rest()), start, reported=reported)
+            run.end(list(self.delayed.rest()), reported=reported)
         for baseline in self.baselines:
             baseline.end(reported=reported)
         if not reported:
