@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import A2DE, AODE, TAN, AnytimeAODE, DriftAware, HalfLives, HoeffdingTree, NaiveBayes, NBTree, Recut
+from tanager import A2DE, AODE, SPC, TAN, AnytimeAODE, DriftAware, HalfLives, HoeffdingTree, NaiveBayes, NBTree, Recut
 from tanager.encoding import Column, Encoder
 from tanager.encoding.bins import for_now, for_stream, mdl
 from tanager.encoding.kinds import ENOUGH
@@ -105,6 +105,20 @@ def test_a_column_that_is_useless_by_the_bins_asked_for_is_named_once():
         warnings.simplefilter("error")
         NaiveBayes(warm_up=WARM).partial_fit(X, y)
         NaiveBayes(warm_up=WARM, bins="mdl", recut="grid").partial_fit(X, y)
+
+
+def test_what_helps_where_a_model_cuts_no_column_later():
+    """Other bins would not, and ``recut`` is refused; cut points do."""
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[: 2 * WARM, 0] = 0.5
+    options = {"super_parent": "stream", "warm_up": WARM}
+    with pytest.warns(DataWarning, match=r"cuts no column later\. Give cut points, such as bins={'x0'") as told:
+        SPC(**options).test_then_train(X, y)
+    assert "Leave out bins" not in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SPC(**options, bins={"x0": [-1.0, 0.0, 1.0]}).test_then_train(X, y)
 
 
 # Columns that begin to vary
