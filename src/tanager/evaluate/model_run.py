@@ -67,7 +67,7 @@ class ModelRun:
         self._slice = FIRST_SLICE
         self._answers: list[tuple[list[Any], np.ndarray]] = []  # to the rows of the present block
 
-    def run(self, steps: Sequence[PrequentialStep], start: int) -> Iterator[int]:
+    def run(self, steps: Sequence[PrequentialStep]) -> Iterator[int]:
         """Predict and learn a block of rows, part by part; gives the rows of the block that are done after each."""
         self._answers, done = [], 0
         for step in steps:
