@@ -292,6 +292,23 @@ def test_half_lives_cut_all_members_alike():
     np.testing.assert_allclose(alone, AODE(warm_up=WARM).test_then_train(X, y), rtol=1e-9)
 
 
+@pytest.mark.parametrize("make", [HalfLives, lambda: HalfLives(TAN()), lambda: DriftAware(AODE())])
+@pytest.mark.parametrize("first", [0.5, 0.0, np.nan])
+def test_a_column_that_did_not_vary_in_a_table_is_cut_in_the_stream_after_it(first, make):
+    """``fit`` with the past, then what comes: chunks, single rows and a saved model agree."""
+    X, y = stream(start=300, first=first)
+    models = [make().fit(X[:300], y[:300]) for _ in range(2)]
+    models.append(from_bytes(to_bytes(models[0])))
+    whole = models[0].test_then_train(X[300:], y[300:])
+    chunks = [models[1].test_then_train(X[i : i + 37], y[i : i + 37]) for i in range(300, len(X), 37)]
+    rows = one_by_one(models[2], [dict(zip(["x0", "x1"], row, strict=False)) for row in X[300:].tolist()], y[300:])
+    np.testing.assert_allclose(np.concatenate(chunks), whole, atol=1e-12)
+    np.testing.assert_allclose(rows, whole, atol=1e-12)
+    for model in models:
+        assert len(model.schema_["x0"].cuts) >= 8
+    assert (whole[150:].argmax(axis=1) == y[450:]).mean() > 0.9
+
+
 @pytest.mark.parametrize("first", [0.5, 2.0, np.nan])
 def test_trees_and_drift_aware_models_cut_late_as_well(first):
     X, y = stream(m=700, first=first, seed=7)
