@@ -239,11 +239,11 @@ def test_prequential_in_the_middle_of_a_block_ends_with_the_rows_that_all_models
     whole = prequential({"nb": NaiveBayes(), "aode": AODE()}, X, y, every=100)
     step, rows = ModelRun._step, dict.fromkeys(models, 0)
 
-    def interrupted(self, part, start):
+    def interrupted(self, part):
         if self.name == "aode" and rows["aode"] >= 1000:
             raise KeyboardInterrupt
         rows[self.name] += part.n_rows
-        return step(self, part, start)
+        return step(self, part)
 
     monkeypatch.setattr(ModelRun, "_step", interrupted)
     with pytest.raises(Interrupted) as stop:

@@ -529,3 +529,15 @@ def test_a_cell_that_cannot_be_used_is_named_by_its_row_of_the_stream(at):
         AODE().test_then_train(rows, labels)
     with pytest.raises(DataError, match=f"row {at}:"):
         prequential({"aode": AODE()}, zip(rows, labels, strict=True))
+
+
+@pytest.mark.parametrize("how", [{}, {"delay": 100}, {"batch": 50}, {"batch": 50, "delay": 30}])
+@pytest.mark.parametrize("at", [0, 1999, 20_000])
+def test_a_bad_cell_is_named_by_its_row_however_late_labels_are(at, how):
+    """Once, and by nothing that depends on how fast the machine is."""
+    rows = [{"a": float(i % 7) + 0.5, "b": "x"} for i in range(at + 1200)]
+    rows[at]["a"] = {"no": "cell"}
+    stream = ((row, i % 2) for i, row in enumerate(rows))
+    with pytest.raises(DataError, match=rf"^nb: column 'a'(, row {at})?:") as refused:
+        prequential({"nb": NaiveBayes()}, stream, **how)
+    assert f"row {at}:" in str(refused.value)

@@ -561,6 +561,18 @@ def test_after_a_swap_in_a_warm_up_doubled_rows_cut_before_anybody_asks():
     assert list(told.values()) == whole.test_then_train(X[:129], y[:129])[128].tolist()
 
 
+@pytest.mark.parametrize(("seed", "row"), [(11, 128), (191, 32), (198, 64)])
+def test_who_takes_over_at_the_row_that_doubles_a_warm_up_answers_by_new_cut_points(seed, row):
+    X, y = (cells[: row + 1] for cells in moving(140, 20, seed=seed))
+    model, whole = (quick(NaiveBayes(warm_up=300)) for _ in range(2))
+    expected = whole.test_then_train(X, y)[row].tolist()
+    for cells, label in zip(dicts(X[:row].tolist()), y[:row].tolist(), strict=True):
+        model.learn_one(cells, label)
+    assert model.events_[-1].what == "swap"
+    assert list(model.predict_proba_one(dicts(X[row:].tolist())[0]).values()) == expected
+    assert model.predict_proba(X[row:]).tolist() == [expected]
+
+
 @pytest.mark.parametrize("stop", [50, 90, 300, 777])
 def test_numbers_of_the_last_rows_are_saved(stop, tmp_path):
     X, y = moving(1200, 400 if stop > 100 else 40, seed=2)

@@ -216,6 +216,18 @@ def test_rules_decide_as_the_model_does(seed, options, join, density):
         assert all(0 <= rule.degree(row) <= 1 for rule in rules)
 
 
+@pytest.mark.parametrize("scale", ["unit", ([0.0], [1.0])])
+def test_a_column_that_has_not_varied_yet_is_told_where_the_start_is_given(scale):
+    """It tells classes apart then: one has moved away from the start, the other has not."""
+    model = EvolvingNaiveBayes(alpha=0.1, step="constant", scale=scale)
+    model.partial_fit([[10.5], [10.5]], ["a", "a"], classes=["a", "b"])
+    first, second = model.pseudo_classes_
+    assert first.means == pytest.approx({"x0": 1.995})
+    assert second.means == {"x0": 0.0}
+    for cell in (10.5, 0.0):
+        assert model.rules().shares({"x0": cell}) == pytest.approx(model.predict_proba_one({"x0": cell}))
+
+
 def test_rules_read_as_sentences():
     X, y = [[1.4, "red"], [1.5, "red"], [1.6, "blue"], [4.5, "blue"], [4.7, "blue"]], ["a", "a", "a", "b", "b"]
     model = EvolvingNaiveBayes(prior_weight=0, ddof=1).fit(pd.DataFrame(X, columns=["length", "colour"]), y)

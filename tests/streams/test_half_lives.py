@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 import tanager
 from tanager import AODE, TAN, DataError, HalfLives, HoeffdingTree, ModelFileError, NaiveBayes, OptionError
@@ -275,6 +276,13 @@ def test_many_columns_and_long_streams_do_not_leave_the_range_of_numbers() -> No
     assert np.isfinite(found).all()
     np.testing.assert_allclose(model.members_[0].predict_proba(X[:20]), single.predict_proba(X[:20]), rtol=1e-6)
     np.testing.assert_allclose(model._ladders.all[0].answer(X[:20])[:, 0], single.predict_proba(X[:20]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["weights_", "weight_history_", "columns_", "subspaces_"])
+def test_what_is_not_there_before_the_first_row_says_so(name: str) -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(HalfLives(), name)
+    assert not hasattr(HalfLives(), name)
 
 
 def test_weights_go_to_the_memory_that_fits_the_stream() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import A2DE, AODE, TAN, AnytimeAODE, DriftAware, HalfLives, HoeffdingTree, NaiveBayes, NBTree, Recut
+from tanager import A2DE, AODE, SPC, TAN, AnytimeAODE, DriftAware, HalfLives, HoeffdingTree, NaiveBayes, NBTree, Recut
 from tanager.encoding import Column, Encoder
 from tanager.encoding.bins import for_now, for_stream, mdl
 from tanager.encoding.kinds import ENOUGH
@@ -105,6 +105,20 @@ def test_a_column_that_is_useless_by_the_bins_asked_for_is_named_once():
         warnings.simplefilter("error")
         NaiveBayes(warm_up=WARM).partial_fit(X, y)
         NaiveBayes(warm_up=WARM, bins="mdl", recut="grid").partial_fit(X, y)
+
+
+def test_what_helps_where_a_model_cuts_no_column_later():
+    """Other bins would not, and ``recut`` is refused; cut points do."""
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[: 2 * WARM, 0] = 0.5
+    options = {"super_parent": "stream", "warm_up": WARM}
+    with pytest.warns(DataWarning, match=r"cuts no column later\. Give cut points, such as bins={'x0'") as told:
+        SPC(**options).test_then_train(X, y)
+    assert "Leave out bins" not in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SPC(**options, bins={"x0": [-1.0, 0.0, 1.0]}).test_then_train(X, y)
 
 
 # Columns that begin to vary
@@ -276,6 +290,23 @@ def test_half_lives_cut_all_members_alike():
     assert (answers[300:].argmax(axis=1) == y[300:]).mean() > 0.9
     alone = HalfLives(AODE(warm_up=WARM), half_lives=(float("inf"),)).test_then_train(X, y)
     np.testing.assert_allclose(alone, AODE(warm_up=WARM).test_then_train(X, y), rtol=1e-9)
+
+
+@pytest.mark.parametrize("make", [HalfLives, lambda: HalfLives(TAN()), lambda: DriftAware(AODE())])
+@pytest.mark.parametrize("first", [0.5, 0.0, np.nan])
+def test_a_column_that_did_not_vary_in_a_table_is_cut_in_the_stream_after_it(first, make):
+    """``fit`` with the past, then what comes: chunks, single rows and a saved model agree."""
+    X, y = stream(start=300, first=first)
+    models = [make().fit(X[:300], y[:300]) for _ in range(2)]
+    models.append(from_bytes(to_bytes(models[0])))
+    whole = models[0].test_then_train(X[300:], y[300:])
+    chunks = [models[1].test_then_train(X[i : i + 37], y[i : i + 37]) for i in range(300, len(X), 37)]
+    rows = one_by_one(models[2], [dict(zip(["x0", "x1"], row, strict=False)) for row in X[300:].tolist()], y[300:])
+    np.testing.assert_allclose(np.concatenate(chunks), whole, atol=1e-12)
+    np.testing.assert_allclose(rows, whole, atol=1e-12)
+    for model in models:
+        assert len(model.schema_["x0"].cuts) >= 8
+    assert (whole[150:].argmax(axis=1) == y[450:]).mean() > 0.9
 
 
 @pytest.mark.parametrize("first", [0.5, 2.0, np.nan])

@@ -46,6 +46,7 @@ _MOST_BITS = 332  # of the scale: some 1e100
 _SMALL_TABLE = 2**18  # bytes of a table of all cells that is not worth being sparse
 MOST_SPARE = 2**25  # bytes of a table that are kept for the one after the next
 _SLOTS_IN_FILES = "rooms"  # the name of n_slots in files; it stays, so that old and new files read each other
+_GROWTH = (2.0, 1.25)  # of a vocabulary, where its cells move; the second where the first takes too much memory
 _FEW_CLASSES = 8  # fewer numbers NumPy adds up one after the other, as Python does
 
 
@@ -807,15 +808,8 @@ class JointCounts(Listed):
         if same_classes and (wanted <= self.n_slots - 1).all() and extends(schema, self.schema):
             self.schema, self._handle, self.version = schema, None, self.version + 1
             return self
-        # Slots to double in columns that grow, so that a growing vocabulary costs a move only now and then.
-        capacity = np.where(wanted > self.n_slots - 1, np.maximum(wanted, 2 * (self.n_slots - 1)), self.n_slots - 1)
-        if room_for is not None:
-            capacity = np.maximum(capacity, room_for.n_values + self.spare)
-        spacious = self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self._dense_families())
-        if self.n_rows == 0 or spacious > min(2 * self.nbytes + 2**24, as_bytes(self.max_memory)):
-            capacity = wanted
         new = self._blank(schema, classes)
-        new._allocate(capacity)
+        new._allocate(self._capacity(wanted, len(classes), room_for))
         if not self.sparse and np.array_equal(new.n_slots, self.n_slots) and extends(schema, self.schema):
             new._copy_classes(self)
         elif (
@@ -831,6 +825,22 @@ class JointCounts(Listed):
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
         self.__dict__.update(new.__dict__)
         return self
+
+    def _capacity(self, wanted: np.ndarray, n_classes: int, room_for: Schema | None) -> np.ndarray:
+        """Slots where cells have to move: some to spare in columns that grow, so that a growing vocabulary costs a move
+        only now and then; as many as memory allows.
+        """
+        known = self.n_slots - 1
+        most = min(2 * self.nbytes + 2**24, as_bytes(self.max_memory))
+        for growth in _GROWTH if self.n_rows else ():
+            spacious = np.ceil(growth * known).astype(np.int64)
+            capacity = np.where(wanted > known, np.maximum(wanted, spacious), known)
+            if room_for is not None:
+                coming = room_for.n_values + self.spare
+                capacity = np.maximum(capacity, coming if growth == _GROWTH[0] else np.minimum(coming, spacious))
+            if self.estimate_bytes(capacity, n_classes, self.order, self.anchors, self._dense_families()) <= most:
+                return capacity
+        return wanted
 
     def move_cuts(
         self, schema: Schema, shares: Mapping[int, np.ndarray], *, memory: SpareMemory | None = None

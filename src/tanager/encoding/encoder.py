@@ -18,11 +18,13 @@ from tanager.encoding.kinds import (
     BinsOption,
     Key,
     Rules,
+    cut_later,
     late_columns,
     learn_columns,
     make_rules,
     read_cells,
     refuse_unknown_parts,
+    settled,
     stays_open,
 )
 from tanager.encoding.matching import Told, match_columns
@@ -80,7 +82,7 @@ class Encoder(TableTransformer):
     unlisted = names_in("""
         adopt continuous_row continuous_values encode_row encode_rows extend first_values found_row from_schema given
         has_cut is_cut_by keep_values knows_columns late_columns learn learn_and_encode leaves_open leaves_out new_names
-        numbers numbers_row options own_codes rows_until_cut rules rules_of take_cuts update_row
+        numbers numbers_row options own_codes rows_until_cut rules rules_of take_cuts update_row watch
     """)
 
     _finder: _kernels.RowFinder | None = None  # of single rows; made when the first one comes
@@ -361,6 +363,16 @@ class Encoder(TableTransformer):
             c.name if c.source else place for c, place in zip(schema.columns, schema.places, strict=True)
         ]
         return self.rules(schema.table_names, first=first), keys
+
+    def watch(self, X: TableLike) -> None:
+        """Let columns with one number at most in these rows, by which they were learned, be cut once they vary."""
+        table, (rules, _) = read_table(X), self.rules_of(self.schema)
+        watched = {}
+        for i, (column, place) in enumerate(zip(self.schema.columns, self.schema.places, strict=True)):
+            if column.n_values <= 1 and not column.part and not settled(column):
+                watched[i] = cut_later(column, read_cells(table.column(place), place, rules), rules.max_values)
+        if watched:
+            self._set_schema(self.schema.with_columns(watched))
 
     def late_columns(self, first_values: Mapping[str, Any]) -> list[Column]:
         """Columns for names that come after the first rows of a stream, by their first values."""

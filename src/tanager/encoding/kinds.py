@@ -196,10 +196,10 @@ def learn_column(
 ) -> Column:
     """Decide the kind of a column and learn its values or cut points."""
     column = _learned_column(name, i, cells, rules, labels, weights)
-    return _cut_later(column, cells, rules) if rules.first and not settled(column) else column
+    return cut_later(column, cells, rules.max_values) if rules.first and not settled(column) else column
 
 
-def _cut_later(column: Column, cells: Cells, rules: Rules) -> Column:
+def cut_later(column: Column, cells: Cells, max_values: int) -> Column:
     """The column, to be cut later where these rows have too few different numbers."""
     if column.kind == "numeric" and not column.cuts:
         numbers = np.unique(cells.floats(column.name))
@@ -210,7 +210,7 @@ def _cut_later(column: Column, cells: Cells, rules: Rules) -> Column:
         values = column.values
     else:
         return column
-    cut_after = min(len(values) + ENOUGH, rules.max_values - 1)
+    cut_after = min(len(values) + ENOUGH, max_values - 1)
     if cut_after <= len(values):
         return column
     kind = "numeric" if isinstance(cells, Numbers) and not values else column.kind

@@ -17,10 +17,10 @@ from tanager.errors import DataWarning, OptionError
 
 
 class StreamRows:
-    """Some rows of a stream: the table, labels (None where missing), and times if there are any."""
+    """Rows of a stream: the table, labels (None where missing), and times if there are any; ``at`` rows came before."""
 
-    def __init__(self, X: Any, y: np.ndarray, times: Any, names: Sequence[str] | None) -> None:
-        self.X, self.y, self.times, self.names = X, y, times, names
+    def __init__(self, X: Any, y: np.ndarray, times: Any, names: Sequence[str] | None, at: int = 0) -> None:
+        self.X, self.y, self.times, self.names, self.at = X, y, times, names, at
 
     def __len__(self) -> int:
         return len(self.y)

@@ -96,14 +96,14 @@ class DelayedLabels:
 
 def _part(rows: StreamRows, start: int, stop: int) -> StreamRows:
     times = None if rows.times is None else rows.times[start:stop]
-    return StreamRows(take_rows(rows.X, start, stop), rows.y[start:stop], times, rows.names)
+    return StreamRows(take_rows(rows.X, start, stop), rows.y[start:stop], times, rows.names, rows.at + start)
 
 
 def _stacked(first: StreamRows, second: StreamRows) -> StreamRows:
     if not len(first):
         return second
     times = None if first.times is None or second.times is None else np.concatenate([first.times, second.times])
-    return StreamRows(stack([first.X, second.X]), np.concatenate([first.y, second.y]), times, second.names)
+    return StreamRows(stack([first.X, second.X]), np.concatenate([first.y, second.y]), times, second.names, first.at)
 
 
 class ArrivedLabels:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager.encoding.labels import sort_key
 from tanager.errors import DataError, TanagerError, counted_from
-from tanager.evaluate.adapters import Adapter
+from tanager.evaluate.adapters import Adapter, StreamRows
 from tanager.evaluate.label_delay import ArrivedLabels, PrequentialStep
 from tanager.evaluate.measures import SMALLEST
 from tanager.evaluate.stream_measures import Report, ScoredRows, StreamMeasures
@@ -67,12 +67,12 @@ class ModelRun:
         self._slice = FIRST_SLICE
         self._answers: list[tuple[list[Any], np.ndarray]] = []  # to the rows of the present block
 
-    def run(self, steps: Sequence[PrequentialStep], start: int) -> Iterator[int]:
+    def run(self, steps: Sequence[PrequentialStep]) -> Iterator[int]:
         """Predict and learn a block of rows, part by part; gives the rows of the block that are done after each."""
         self._answers, done = [], 0
         for step in steps:
             for part in self._sliced(step):
-                self._answers.append(self._step(part, start + done))
+                self._answers.append(self._step(part))
                 done += part.n_rows
                 yield done
 
@@ -109,7 +109,7 @@ class ModelRun:
             self._slice = int(min(2 * n_rows, max(1.0, rate * SLICE_SECONDS), BLOCK))
             at += n_rows
 
-    def _step(self, step: PrequentialStep, start: int) -> tuple[list[Any], np.ndarray]:
+    def _step(self, step: PrequentialStep) -> tuple[list[Any], np.ndarray]:
         """Do one step; returns the classes that the model knew, and its predictions."""
         begin = time.perf_counter()
         try:
@@ -122,16 +122,29 @@ class ModelRun:
                 self.adapter.learn(step.train)
             return classes, proba
         except TanagerError as error:
-            own = counted_from(error, start)
-            raise type(own)(f"{self.name}, in the {BLOCK:,} rows from row {start:,} on: {own}") from None
+            own = counted_from(error, self._refused(step, error).at)
+            raise type(own)(f"{self.name}: {own}") from None
         finally:
             self.seconds += time.perf_counter() - begin
 
-    def end(self, steps: Sequence[PrequentialStep], start: int, *, reported: bool) -> None:
+    def _refused(self, step: PrequentialStep, error: TanagerError) -> StreamRows:
+        """The rows of a step among which one cannot be used: those to predict, or those to learn."""
+        if step.test is None or step.train is None:
+            rows = step.train if step.test is None else step.test
+            assert rows is not None
+            return rows
+        try:
+            self.adapter.predict(step.test)
+        except TanagerError as again:
+            if str(again) == str(error):
+                return step.test
+        return step.train
+
+    def end(self, steps: Sequence[PrequentialStep], *, reported: bool) -> None:
         """Learn the rows that are left, and report once more unless the last row was reported already."""
         for step in steps:
             for part in self._sliced(step):
-                self._step(part, start)
+                self._step(part)
         if not reported:
             self.history.append(self.measures.report())
 

@@ -264,12 +264,12 @@ class _Run:
         """
         batch, start, done_before = self.delayed.batch, 0, 0.0
         for X, y, times in self.reader.blocks(max(1, size // batch) * batch):
-            rows = StreamRows(X, y.plain, times, self.reader.names)
+            rows = StreamRows(X, y.plain, times, self.reader.names, start)
             labels = self.classes.codes(y)
             self.arrived.add(labels)
             done_after, through = self._fraction(start + len(rows)), 0
             try:
-                for through in self._in_turns(list(self.delayed.steps(rows)), start):
+                for through in self._in_turns(list(self.delayed.steps(rows))):
                     if progress is not None:
                         part = through / len(rows)
                         fraction = None if done_after is None else done_before + (done_after - done_before) * part
@@ -284,12 +284,12 @@ class _Run:
             raise DataError("the stream has no rows. At least one row is needed.")
         self._end(start)
 
-    def _in_turns(self, steps: Sequence[PrequentialStep], start: int) -> Iterator[int]:
+    def _in_turns(self, steps: Sequence[PrequentialStep]) -> Iterator[int]:
         """Let the model that is furthest behind do a part of its rows, again and again; gives the rows done by all.
 
         So what is told of progress moves with the slowest of them, which takes most of the time.
         """
-        turns = [run.run(steps, start) for run in self.runs]
+        turns = [run.run(steps) for run in self.runs]
         n_rows = sum(step.n_rows for step in steps)
         done = [0] * len(turns)
         while min(done) < n_rows:
@@ -319,7 +319,7 @@ class _Run:
         """Learn rows whose labels are late, and report once more unless the last row was reported already."""
         reported = start in self.schedule.rows
         for run in self.runs:
-            run.end(list(self.delayed.rest()), start, reported=reported)
+            run.end(list(self.delayed.rest()), reported=reported)
         for baseline in self.baselines:
             baseline.end(reported=reported)
         if not reported:

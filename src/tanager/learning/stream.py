@@ -28,7 +28,7 @@ from tanager.encoding.values import is_missing
 from tanager.learning.answer_then_learn import Answers
 from tanager.learning.answering import due, follows_counts, kernel_view
 from tanager.learning.batch import Batch, StreamPart
-from tanager.learning.counting import encoder_for, follow_vocabulary, numbers_of
+from tanager.learning.counting import encoder_for, follow_vocabulary, leave_uncut, numbers_of
 from tanager.learning.first_rows import keep_for_warm_up, rows_of_stage
 from tanager.learning.memory import LIGHT, Memory
 from tanager.learning.warm_up import WarmUp
@@ -112,6 +112,10 @@ def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | No
     batch = Batch(model.validate_table(X, reset=True), labels, weighed, check_times(times, len(labels)))
     model.add_classes(classes)
     model._start_encoder(batch, stream=True)
+    if model.schema is None and model._recutting is None and not model.reads_numbers:
+        model.encoder_.watch(batch.X)
+        leave_uncut(model)
+        model._start_model()
     if model.schema is None:
         tell_columns(model.encoder_.schema)
     model.note_columns()

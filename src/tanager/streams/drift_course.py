@@ -226,6 +226,8 @@ class Course:
         self.n_rows += n_rows
         if self.n_rows % self._every == 0:
             self.policy.look(self.n_rows)
+            if self.models.reader is not None:  # who has just taken over answers by the cut points of now
+                self.models.follow_warm_up()
             self.models.follow_classes()
 
 

@@ -582,7 +582,8 @@ class EvolvingNaiveBayes(Classifier):
         self.check_fitted()
         others = {name: density for _, name, density in self._other}
         schema, classes = self.encoder_.schema, self.classes_.tolist()
-        return pseudo_classes_of(self._kernel.state(), schema, classes, others, self._probabilities)
+        start = bool(self._options["means"])
+        return pseudo_classes_of(self._kernel.state(), schema, classes, others, self._probabilities, given_start=start)
 
     def _probabilities(self, counts: np.ndarray, total: float) -> np.ndarray:
         """What the kernel makes of the counts of a column's values in a pseudo-class."""

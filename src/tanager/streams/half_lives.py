@@ -441,21 +441,25 @@ class HalfLives(Classifier):
     @property
     def columns_(self) -> tuple[str, ...]:
         """The columns that the model sees now."""
+        self.check_started()
         return self._ladders.columns or self.encoder_.schema.names
 
     @property
     def subspaces_(self) -> list[tuple[str, ...]]:
         """The columns of every subspace; none before the first row."""
+        self.check_started()
         return [own.columns for own in self._ladders.subspaces]
 
     @property
     def weights_(self) -> dict[str, float]:
         """The weight of every member now."""
+        self.check_started()
         return dict(zip(self._ladders.names, self._pool.weights.tolist(), strict=True))
 
     @property
     def weight_history_(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows seen, and the weights of all members then, (points, members): a point every so many rows."""
+        self.check_started()
         return self._history.rows.copy(), self._history.weights.copy()
 
     @property

@@ -209,16 +209,19 @@ def pseudo_classes_of(
     classes: Sequence[Any],
     densities: Mapping[str, str],
     probabilities: Probabilities,
+    *,
+    given_start: bool = False,
 ) -> list[PseudoClass]:
     """The active pseudo-classes in a kernel's state. Columns that have not varied say nothing, and are left out.
 
+    Not so where distributions start from what was given (``given_start``), and not from all rows so far.
     ``densities`` names those of number columns that are not normal; ``probabilities`` makes them of counts and total.
     """
     columns = schema.columns
     numbers = [column.name for column in columns if column.kind == "continuous"]
     coded = [column for column in columns if column.kind != "continuous"]
     weight = np.where(state["base_weight"] > 0, state["base_weight"], 1.0)
-    varied = (state["base_squares"] / weight > 1e-24 * state["base_mean"] ** 2).tolist()
+    varied = ((state["base_squares"] / weight > 1e-24 * state["base_mean"] ** 2) | given_start).tolist()
     n_values = state["n_values"].tolist()
     edges = np.concatenate([[0], np.cumsum(n_values)]).astype(int)
     n_pseudo = len(state["label"])
