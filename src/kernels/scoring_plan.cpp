@@ -51,9 +51,19 @@ Scratch::Scratch(const ScoringPlan &p) {
 Scratch::Scratch(Scratch &&) noexcept = default;
 Scratch::~Scratch() = default;
 
+int *ScoringPlan::known_at_once(int child, const std::vector<int> &parents, bool classless) {
+    constexpr std::size_t most = 1 << 14;
+    const std::size_t n = std::size_t(store.n) * (std::size_t(store.n) + 1);
+    if (classless || parents.size() > 1 || n > most) return nullptr;
+    known_with_one_.resize(n, -1);
+    return &known_with_one_[std::size_t(child) * (store.n + 1) + (parents.empty() ? store.n : parents[0])];
+}
+
 int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool classless) {
-    auto key = std::make_tuple(child, parents, classless);
-    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    int *known = known_at_once(child, parents, classless);
+    if (known && *known >= 0) return *known;
+    if (!known)
+        if (const auto found = known_.find({child, parents, classless}); found != known_.end()) return found->second;
     Term t;
     if (!parents.empty()) t.prefix = add_term(child, {parents.begin(), parents.end() - 1}, classless);
     t.child = child;
@@ -67,9 +77,11 @@ int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool class
     for (int p : parents) q *= std::max(1, store.n_values[p]);
     t.cell = estimate.cell(store.n_values[child], q) * joined_share(child, parents);
     t.total = t.cell * store.n_values[child];
+    const int place = int(terms.size());
     terms.push_back(std::move(t));
-    known_.emplace(std::move(key), int(terms.size()) - 1);
-    return int(terms.size()) - 1;
+    if (known) *known = place;
+    else known_.emplace(std::make_tuple(child, parents, classless), place);
+    return place;
 }
 
 std::vector<double> ScoringPlan::strengths() const {
@@ -125,6 +137,7 @@ void ScoringPlan::set_class_parents(const std::vector<int> &parents) {
 void ScoringPlan::set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
                               const std::vector<double> &weight, const std::vector<std::vector<int>> &only) {
     std::vector<std::vector<int>> sets(store.n);  // of each attribute
+    terms.reserve(child.size() + std::size_t(store.n));
     for (std::size_t t = 0; t < child.size(); ++t) sets[child[t]].push_back(int(t));
     const auto applies = [&](int t, int c) {
         return only.empty() || only[t].empty() || std::find(only[t].begin(), only[t].end(), c) != only[t].end();
@@ -265,11 +278,15 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
 void ScoringPlan::find_children() {
     for (const Member &m : members)
         if (m.attributes.size() > ChildPlace::most) return;
+    member_children.reserve(members.size());
+    Place from;
     for (const Member &m : members) {
         auto &children = member_children.emplace_back();
+        children.reserve(std::size_t(store.n));
         for (int i = 0; i < store.n; ++i) {
             if (!child_of(i, m)) continue;
-            const Place from = locate(store, m.attributes, i);
+            if (m.attributes.size() != 2 || !locate_triple(store, m.attributes, i, from))
+                from = locate(store, m.attributes, i);
             if (from.sparse) throw std::invalid_argument("the members of a sum are not read from sparse tables");
             ChildPlace to{from.cells + from.base, from.child_stride};
             std::copy(from.strides.begin(), from.strides.end(), to.strides);

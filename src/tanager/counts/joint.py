@@ -65,6 +65,9 @@ def sparse_families(families: Sequence[Family], n_slots: np.ndarray, n_classes: 
     A small table of all cells is quicker, and may also be counted and answered from in blocks.
     """
     slots = np.asarray(n_slots, dtype=float).tolist()
+    most = max(slots, default=0.0) ** max(map(len, families), default=0)
+    if 8 * most * n_classes <= _SMALL_TABLE:
+        return []
     contexts = {family: math.prod(slots[i] for i in family[:-1]) for family in families}
     block = {family: 8 * slots[family[-1]] * n_classes for family in families}
     return [f for f in families if contexts[f] > n_rows and contexts[f] * block[f] > _SMALL_TABLE]

@@ -33,8 +33,8 @@ def deal(
     weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
     beside = () if numbers is None else tuple(numbers.T)
     # By class, then at random; of rows that are the same the lighter first: below 1 they are left out otherwise.
-    once = np.minimum(weights, 1.0)
-    order = np.lexsort((once, *beside, _mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))
+    ranks, once = _ranks(sample), np.minimum(weights, 1.0)
+    order = np.lexsort((once, *beside, _mixed(ranks, seed), ranks[-1]))
     end = np.cumsum(weights[order])
     start = end - weights[order]
     if n_parts > FEW_PARTS:  # parts beyond the weight of all rows would be empty
@@ -46,11 +46,12 @@ def deal(
     return dealt
 
 
-def _mixed(sample: Sample, seed: int) -> np.ndarray:
+def _mixed(ranks: np.ndarray, seed: int) -> np.ndarray:
     """A number for every row, as if drawn at random, but the same for rows that are the same."""
-    mixed = np.full(len(sample.codes), seed % 2**63 + 1, dtype=np.uint64)
-    for i in range(len(sample.names)):
-        mixed = (mixed ^ _ranks(sample, i)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = np.full(ranks.shape[1], seed % 2**63 + 1, dtype=np.uint64)
+    for own in ranks:
+        mixed ^= own
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     return mixed
 
@@ -61,14 +62,19 @@ def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
     return rounds + np.clip(up_to - rounds * n_parts - part, 0.0, 1.0)
 
 
-def _ranks(sample: Sample, i: int) -> np.ndarray:
-    """A column as ranks of its values in the order of their names, so that the order of codes does not matter."""
-    names = [f"{type(value).__name__} {value}" for value in sample.values[i]]
-    n = len(names)
-    rank = np.empty(n + 1, dtype=np.uint64)
-    rank[sorted(range(n), key=names.__getitem__)] = np.arange(n)
-    rank[n] = n  # missing
-    return rank[np.minimum(sample.codes[:, i].astype(np.intp), n)]
+def _ranks(sample: Sample) -> np.ndarray:
+    """The variables (lines) of all rows as ranks of their values by name, so that the order of codes does not matter."""
+    ranks: list[int] = []  # of the values of all variables, each followed by what is missing
+    for values in sample.values:
+        names = [f"{type(value).__name__} {value}" for value in values]
+        places = sorted(range(len(names)), key=names.__getitem__)
+        own = [len(names)] * (len(names) + 1)
+        for rank, place in enumerate(places):
+            own[place] = rank
+        ranks += own
+    n_values = sample.n_values[:, None]
+    first = np.cumsum(n_values + 1, axis=0) - (n_values + 1)
+    return np.array(ranks, dtype=np.uint64)[np.minimum(sample.codes.T, n_values) + first]
 
 
 def _weighted(rows: KeptRows, weights: np.ndarray) -> KeptRows:
