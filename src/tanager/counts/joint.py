@@ -1095,6 +1095,18 @@ class JointCounts(Listed):
         no_room = np.array_equal(self.n_slots, self.schema.n_values + self.spare + 1)  # for other values than families
         return no_room and self.order == order and self.anchors == tuple(anchors)
 
+    def only_families(self, families: Sequence[Family], sparse: Sequence[Family], max_memory: Any) -> JointCounts:
+        """Counts of the same columns and classes, nothing counted yet, that hold families beside single columns."""
+        new = JointCounts.__new__(JointCounts)
+        shape = {"order": 1, "anchors": (), "families": tuple(families), "sparse": frozenset(sparse)}
+        new.__dict__.update(self.__dict__, max_memory=max_memory, **shape)
+        shapes = new._shapes()
+        needed = 8 * sum(map(math.prod, shapes.values()))
+        if needed > as_bytes(max_memory):
+            check_budget(needed, max_memory, *new._too_much(needed, self.n_slots - 1))
+        new._take(_zeros(shapes))
+        return new
+
     def with_families_of(self, other: JointCounts) -> JointCounts:
         """These counts with the families of others of the same rows. They share their tables, so use neither again."""
         new = JointCounts.__new__(JointCounts)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.counts.sample import Sample
 from tanager.learning.rows import KeptRows
@@ -33,48 +35,37 @@ def deal(
     weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
     beside = () if numbers is None else tuple(numbers.T)
     # By class, then at random; of rows that are the same the lighter first: below 1 they are left out otherwise.
-    ranks, once = _ranks(sample), np.minimum(weights, 1.0)
-    order = np.lexsort((once, *beside, _mixed(ranks, seed), ranks[-1]))
+    ranks, once = [_ranks(values) for values in sample.values], np.minimum(weights, 1.0)
+    classes = np.array(ranks[-1])[np.minimum(sample.codes[:, -1], len(sample.values[-1]))]
+    mixed = _kernels.mixed_rows(sample.codes, sample.n_values, np.array([*chain(*ranks)]), seed % 2**63 + 1)
+    order = np.lexsort((once, *beside, mixed, classes))
     end = np.cumsum(weights[order])
     start = end - weights[order]
     if n_parts > FEW_PARTS:  # parts beyond the weight of all rows would be empty
         n_parts = min(n_parts, max(FEW_PARTS, math.ceil(weights.sum())))
     wanted = n_parts if first is None else min(first, n_parts)
+    first_end, in_end = _rounds(end, n_parts)
+    first_start, in_start = _rounds(start, n_parts)
     dealt = np.empty((wanted, len(weights)))
     for part in range(wanted):  # the part owns [part, part + 1), and the same again after every n_parts
-        dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
+        own = (first_end + np.clip(in_end - part, 0.0, 1.0)) - (first_start + np.clip(in_start - part, 0.0, 1.0))
+        dealt[part, order] = own
     return dealt
 
 
-def _mixed(ranks: np.ndarray, seed: int) -> np.ndarray:
-    """A number for every row, as if drawn at random, but the same for rows that are the same."""
-    mixed = np.full(ranks.shape[1], seed % 2**63 + 1, dtype=np.uint64)
-    for own in ranks:
-        mixed ^= own
-        mixed *= np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
-
-
-def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
-    """How much of the stretch from 0 on a part owns."""
+def _rounds(up_to: np.ndarray, n_parts: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often every part has had its turn by then, and how far the round under way has come."""
     rounds = np.floor(up_to / n_parts)
-    return rounds + np.clip(up_to - rounds * n_parts - part, 0.0, 1.0)
+    return rounds, up_to - rounds * n_parts
 
 
-def _ranks(sample: Sample) -> np.ndarray:
-    """The variables (lines) of all rows as ranks of their values by name, so that the order of codes does not matter."""
-    ranks: list[int] = []  # of the values of all variables, each followed by what is missing
-    for values in sample.values:
-        names = [f"{type(value).__name__} {value}" for value in values]
-        places = sorted(range(len(names)), key=names.__getitem__)
-        own = [len(names)] * (len(names) + 1)
-        for rank, place in enumerate(places):
-            own[place] = rank
-        ranks += own
-    n_values = sample.n_values[:, None]
-    first = np.cumsum(n_values + 1, axis=0) - (n_values + 1)
-    return np.array(ranks, dtype=np.uint64)[np.minimum(sample.codes.T, n_values) + first]
+def _ranks(values: Sequence[object]) -> list[int]:
+    """Of values in the order of their names, so that the order of codes does not matter; what is missing comes last."""
+    names = [f"{type(value).__name__} {value}" for value in values]
+    ranks = [len(names)] * (len(names) + 1)
+    for rank, place in enumerate(sorted(range(len(names)), key=names.__getitem__)):
+        ranks[place] = rank
+    return ranks
 
 
 def _weighted(rows: KeptRows, weights: np.ndarray) -> KeptRows:

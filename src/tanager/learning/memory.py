@@ -458,12 +458,13 @@ class Memory:
         n_rows = math.ceil(old.n_rows) if self.rows is None else len(self.rows)
         tables = _tables_for(families, shape, old.n_features)
         sparse = sparse_families(tables["families"], old.n_slots, old.n_classes, n_rows)
-        options: dict[str, Any] = {**tables, "spare": old.spare, "max_memory": self.max_memory}
         shared = old.may_take_families(tables["order"], tables.get("anchors", ()))
         if shared:
-            options |= {"order": 1, "anchors": ()}
-        counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
-        counts.take_scale(old)
+            counts = old.only_families(tables["families"], sparse, self.max_memory)
+        else:
+            options: dict[str, Any] = {**tables, "spare": old.spare, "max_memory": self.max_memory}
+            counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
+            counts.take_scale(old)
         if self.elsewhere is not None:
             counts = self.elsewhere.count(counts)
         else:
