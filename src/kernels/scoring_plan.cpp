@@ -138,6 +138,9 @@ void ScoringPlan::set_product(const std::vector<int> &child, const std::vector<s
                               const std::vector<double> &weight, const std::vector<std::vector<int>> &only) {
     std::vector<std::vector<int>> sets(store.n);  // of each attribute
     terms.reserve(child.size() + std::size_t(store.n));
+    std::vector<std::size_t> n_sets(store.n);
+    for (int i : child) ++n_sets[i];
+    for (int i = 0; i < store.n; ++i) sets[i].reserve(n_sets[i]);
     for (std::size_t t = 0; t < child.size(); ++t) sets[child[t]].push_back(int(t));
     const auto applies = [&](int t, int c) {
         return only.empty() || only[t].empty() || std::find(only[t].begin(), only[t].end(), c) != only[t].end();
@@ -205,12 +208,16 @@ void ScoringPlan::add_group(int child, const std::vector<int> &sets, const std::
     g.classes = std::move(classes);
     g.base = add_term(child, {});
     std::vector<int> order;
+    order.reserve(sets.size());
     for (int t : sets) {
         if (parents[t].empty()) g.base_weight += weight[t];
         else if (weight[t] != 0) order.push_back(t);
     }
     const auto middle = std::stable_partition(order.begin(), order.end(), [&](int t) { return parents[t][0] < child; });
     g.n_before = int(middle - order.begin());
+    g.terms.reserve(order.size());
+    g.parents.reserve(order.size());
+    g.weights.reserve(order.size());
     for (int t : order) {
         g.in_order = g.in_order && parents[t][0] == int(g.terms.size());
         g.uniform = g.uniform && weight[t] == 1;
@@ -241,6 +248,7 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
     n_children_before.assign(is_child.size(), 0);
     for (std::size_t i = 1; i < is_child.size(); ++i) n_children_before[i] = n_children_before[i - 1] + is_child[i - 1];
     fast = fast && std::all_of(is_child.begin(), is_child.end(), [](char child) { return child; });
+    members.reserve(sets.size());
     for (std::size_t t = 0; t < sets.size(); ++t) {
         Member m;
         m.attributes = sets[t];
@@ -253,7 +261,7 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
         m.total = m.cell * r;
         if (sets[t].size() > 2) m.absent = absent_counts(store, sets[t]);
         fast = fast && sets[t].size() == 1 && store.pairs;  // the short cut reads pairs
-        members.push_back(m);
+        members.push_back(std::move(m));
     }
     if (!fast) {
         find_children();

@@ -358,7 +358,11 @@ class BestOf(Delegating):
         self.best_ = models[places.index(self._place)] if self._place in places else models[0]
 
     def _scored_by(self) -> CountsClassifier:
-        return self if self._members else super()._scored_by()
+        if self._members:
+            return self
+        best = self.best_
+        best._memory = self._memory  # as ``Delegating`` does: single rows come through here
+        return best
 
     def _scorer(self, view: View) -> Scorer:
         if not self._members:

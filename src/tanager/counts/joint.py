@@ -1463,7 +1463,7 @@ def _clear_below(table: np.ndarray, least: float) -> None:
     cells = table.reshape(-1)
     for at in range(0, len(cells), 1 << 15):
         some = cells[at : at + (1 << 15)]
-        some[np.abs(some) < least] = 0.0
+        np.copyto(some, 0.0, where=np.abs(some) < least)
 
 
 def _zeros(shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
