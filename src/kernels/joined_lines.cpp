@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kNearBytes = 32 << 10;  // a larger table would leave the nearest cache
 constexpr std::size_t kMakeLine = 2;          // lines that are multiplied while one is made, about
-constexpr int kFewestJoined = 8;                   // that no lines are made for
+constexpr int kFewestJoined = 8;              // that no lines are made for
 
 }  // namespace
 

@@ -28,8 +28,9 @@ class JoinedLines {
     };
     struct Joined {
         Sets sets;
-        std::vector<std::uint32_t> factors;  // of each line the two places that it is the product of, or one of them twice
-        std::vector<std::uint32_t> cells;    // of each row and set: the place of its line
+        std::vector<std::uint32_t>
+            factors;  // of each line the two places that it is the product of, or one of them twice
+        std::vector<std::uint32_t> cells;  // of each row and set: the place of its line
         LaneMemory table;
         RowLines lines{};
         bool there = false;

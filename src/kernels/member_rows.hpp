@@ -7,8 +7,8 @@
 // nothing is asked. Rows that are left out come class by class and weight by weight: what their class would be without
 // such a row stands in one lane more, behind the classes, and takes the place of the class when all is multiplied.
 //
-// Columns with a single value are passed over: the probability of that value is 1. Where many rows have few values, lines
-// of several columns are multiplied beforehand (`JoinedLines`).
+// Columns with a single value are passed over: the probability of that value is 1. Where many rows have few values,
+// lines of several columns are multiplied beforehand (`JoinedLines`).
 #pragma once
 #include "joined_lines.hpp"
 #include "scoring_plan.hpp"

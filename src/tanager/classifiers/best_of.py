@@ -344,7 +344,9 @@ class BestOf(Delegating):
         for own in [] if counts is None else [counts[place] for place in places]:
             if own is not None and not memory.counts.holds(own.order, own.anchors, own.families):
                 memory.counts = own
-        models = [self._attach(self._blank_candidate(place), memory.counts, plain=bool(self._members)) for place in places]
+        models = [
+            self._attach(self._blank_candidate(place), memory.counts, plain=bool(self._members)) for place in places
+        ]
         self._stored = [None] * len(models)
         if self._members and stored:
             self._stored = [model.take_structure(*state) for model, state in zip(models, stored, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ _NOTHING = 1e-9  # less weight than this is rounding
 
 # Arrays of codes and labels, and the memory of the codes (where they are bytes), of the labels and of the weights; the
 # first label that does not fit.
-_Near = tuple[np.ndarray, np.ndarray, memoryview | None, memoryview, memoryview, int]
+_Near = tuple[np.ndarray, np.ndarray, memoryview | None, memoryview, "memoryview[float]", int]
 
 
 class KeptRows:
@@ -80,7 +80,7 @@ class KeptRows:
         kept, own, flat, labels, raw, most = near
         if at == len(own) or label >= most:
             return False
-        if type(codes) is bytes:
+        if isinstance(codes, bytes):
             if flat is None:
                 return False
             n = len(codes)
@@ -98,7 +98,8 @@ class KeptRows:
         """What a single row is written to: memory takes a number in less time than an array does."""
         in_bytes = codes.dtype == np.uint8 and codes.size > 0 and codes.flags.c_contiguous
         most = int(np.iinfo(labels.dtype).max)
-        return codes, labels, codes.data.cast("B") if in_bytes else None, labels.data, raw.data, most
+        weights = cast("memoryview[float]", raw.data)
+        return codes, labels, codes.data.cast("B") if in_bytes else None, labels.data, weights, most
 
     def _put(self, new: dict[str, np.ndarray]) -> None:
         m = len(new["labels"])
