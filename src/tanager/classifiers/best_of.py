@@ -268,8 +268,8 @@ class BestOf(Delegating):
                     own_rows, place = held.part(asked).distinct
                     parts[len(asked)] = block.part(own_rows).once, place
                 left_out, place = parts[len(asked)]
-                scorer = asked_once(model) if model._attaches_again else model.uncalibrated()
-                line.take(asked, scorer.leave_one_out(left_out, n_jobs=self.n_threads)[place], held, labels)
+                proba = asked_once(model).leave_one_out(left_out, n_jobs=self.n_threads)[place]
+                line.take(asked, proba, held, labels)
         if again:
             if memory.counts.order > 2:  # which none of these reads
                 memory.counts = memory.counts.narrowed(2, ())
@@ -360,11 +360,7 @@ class BestOf(Delegating):
         self.best_ = models[places.index(self._place)] if self._place in places else models[0]
 
     def _scored_by(self) -> CountsClassifier:
-        if self._members:
-            return self
-        best = self.best_
-        best._memory = self._memory  # as ``Delegating`` does: single rows come through here
-        return best
+        return self if self._members else super()._scored_by()
 
     def _scorer(self, view: View) -> Scorer:
         if not self._members:

@@ -119,8 +119,8 @@ class JointCounts(Listed):
 
     unlisted = names_in("""
         blank forget_row forget_rows from_header learn_row learn_rows make_sure_of_room may_take_families move_cuts
-        narrowed note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require reserve singles store
-        take_away take_scale to_header with_families_of with_modes
+        narrowed note_raw_cells only_families pairs places_of raw_cells raw_now refuse_full_codes require reserve
+        singles store take_away take_scale to_header with_families_of with_modes
     """)
 
     def __init__(
@@ -1095,7 +1095,9 @@ class JointCounts(Listed):
         no_room = np.array_equal(self.n_slots, self.schema.n_values + self.spare + 1)  # for other values than families
         return no_room and self.order == order and self.anchors == tuple(anchors)
 
-    def only_families(self, families: Sequence[Family], sparse: Sequence[Family], max_memory: Any) -> JointCounts:
+    def only_families(
+        self, families: Sequence[Family], sparse: Sequence[Family], max_memory: int | float | str | None
+    ) -> JointCounts:
         """Counts of the same columns and classes, nothing counted yet, that hold families beside single columns."""
         new = JointCounts.__new__(JointCounts)
         shape = {"order": 1, "anchors": (), "families": tuple(families), "sparse": frozenset(sparse)}

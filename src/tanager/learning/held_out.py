@@ -109,6 +109,8 @@ def left_out(model: CountsClassifier, block: Block, held: HeldOut) -> np.ndarray
 
 def asked_once(model: CountsClassifier) -> Scorer:
     """What answers for a model attached to counts, before it is calibrated; nothing is kept for further answers."""
+    if not model._attaches_again:  # there is more to it than counts and rows
+        return model.uncalibrated()
     memory = model.memory
     form = model._structure(memory.counts, memory.rows)
     memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
