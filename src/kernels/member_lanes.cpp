@@ -26,41 +26,56 @@ TANAGER_INLINE void store(const V &v, double *to) {
     std::memcpy(to, &v, sizeof v);
 }
 
-// Some registers of one row. Products side by side, of classes or (`Side`) of columns: one takes longer than to start
-// the next.
-template <class V, int Registers, int Side>
-TANAGER_INLINE void multiply_some(const double *table, const std::uint32_t *cell, int n_columns, const double *start,
-                                  double *out) {
-    V v[Side][Registers], line;
-    for (int t = 0; t < Registers; ++t) load(v[0][t], start + t * lanes_of<V>);
-    for (int u = 1; u < Side; ++u)
-        for (int t = 0; t < Registers; ++t) v[u][t] = V{} + 1.0;
-    int i = 0;
-    for (; i + Side <= n_columns; i += Side)
-        for (int u = 0; u < Side; ++u)
-            for (int t = 0; t < Registers; ++t) {
-                load(line, table + cell[i + u] + t * lanes_of<V>);
-                v[u][t] *= line;
-            }
-    for (; i < n_columns; ++i)
-        for (int t = 0; t < Registers; ++t) {
-            load(line, table + cell[i] + t * lanes_of<V>);
-            v[0][t] *= line;
-        }
-    for (int t = 0; t < Registers; ++t) {
-        for (int u = 1; u < Side; ++u) v[0][t] *= v[u][t];
-        store(v[0][t], out + t * lanes_of<V>);
+// The product of some lines of one row, at one register: as (a b) (c d).
+template <class V, int Lines>
+TANAGER_INLINE void product_of(const double *table, const std::uint32_t *cell, V &out) {
+    V other;
+    load(out, table + cell[0]);
+    if constexpr (Lines > 1) {
+        load(other, table + cell[1]);
+        out *= other;
+    }
+    if constexpr (Lines > 2) {
+        product_of<V, Lines - 2>(table, cell + 2, other);
+        out *= other;
     }
 }
 
-template <class V, int Registers, int Side>
+// Some registers of one row.
+template <class V, int Registers, int Four>
+TANAGER_INLINE void multiply_some(const double *table, const std::uint32_t *cell, int n_lines, const double *start,
+                                  double *out) {
+    V v[Registers], some;
+    for (int t = 0; t < Registers; ++t) load(v[t], start + t * lanes_of<V>);
+    int i = 0;
+    for (; i + Four <= n_lines; i += Four)
+        for (int t = 0; t < Registers; ++t) {
+            product_of<V, Four>(table + t * lanes_of<V>, cell + i, some);
+            v[t] *= some;
+        }
+    for (int t = 0; t < Registers && i < n_lines; ++t) {
+        const double *own = table + t * lanes_of<V>;
+        if (Four > 2 && n_lines - i == 3) product_of<V, 3>(own, cell + i, some);
+        else if (Four > 2 && n_lines - i == 2) product_of<V, 2>(own, cell + i, some);
+        else product_of<V, 1>(own, cell + i, some);
+        v[t] *= some;
+    }
+    for (int t = 0; t < Registers; ++t) store(v[t], out + t * lanes_of<V>);
+}
+
+template <class V, int Registers>
 TANAGER_INLINE void multiply_rows(const RowLines &lines, const int *rows, int n_rows, int from, int to, int lane,
                                   const double *start, double *out) {
     const double *table = lines.table + lane;
-    out += lane;
-    for (int at = 0; at < n_rows; ++at, out += lines.width)
-        multiply_some<V, Registers, Side>(table, lines.cells + std::size_t(rows[at]) * lines.n_columns + from,
-                                          to - from, start ? start + lane : out, out);
+    const auto each = [&]<int Four>() __attribute__((always_inline)) {
+        double *own = out + lane;
+        for (int at = 0; at < n_rows; ++at, own += lines.width)
+            multiply_some<V, Registers, Four>(table, lines.cells + std::size_t(rows[at]) * lines.n_columns + from,
+                                              to - from, start ? start + lane : own, own);
+    };
+    if (lines.lines_for_four == 4) each.template operator()<4>();
+    else if (lines.lines_for_four == 2) each.template operator()<2>();
+    else each.template operator()<1>();
 }
 
 template <class V>
@@ -69,15 +84,15 @@ TANAGER_INLINE void multiply_all(const RowLines &lines, const int *rows, int n_r
     constexpr int n = lanes_of<V>;
     int lane = 0;
     for (; lane + 8 * n <= lines.width; lane += 8 * n)
-        multiply_rows<V, 8, 1>(lines, rows, n_rows, from, to, lane, start, out);
+        multiply_rows<V, 8>(lines, rows, n_rows, from, to, lane, start, out);
     switch ((lines.width - lane) / n) {
-        case 1: return multiply_rows<V, 1, 4>(lines, rows, n_rows, from, to, lane, start, out);
-        case 2: return multiply_rows<V, 2, 2>(lines, rows, n_rows, from, to, lane, start, out);
-        case 3: return multiply_rows<V, 3, 2>(lines, rows, n_rows, from, to, lane, start, out);
-        case 4: return multiply_rows<V, 4, 1>(lines, rows, n_rows, from, to, lane, start, out);
-        case 5: return multiply_rows<V, 5, 1>(lines, rows, n_rows, from, to, lane, start, out);
-        case 6: return multiply_rows<V, 6, 1>(lines, rows, n_rows, from, to, lane, start, out);
-        case 7: return multiply_rows<V, 7, 1>(lines, rows, n_rows, from, to, lane, start, out);
+        case 1: return multiply_rows<V, 1>(lines, rows, n_rows, from, to, lane, start, out);
+        case 2: return multiply_rows<V, 2>(lines, rows, n_rows, from, to, lane, start, out);
+        case 3: return multiply_rows<V, 3>(lines, rows, n_rows, from, to, lane, start, out);
+        case 4: return multiply_rows<V, 4>(lines, rows, n_rows, from, to, lane, start, out);
+        case 5: return multiply_rows<V, 5>(lines, rows, n_rows, from, to, lane, start, out);
+        case 6: return multiply_rows<V, 6>(lines, rows, n_rows, from, to, lane, start, out);
+        case 7: return multiply_rows<V, 7>(lines, rows, n_rows, from, to, lane, start, out);
         default: return;
     }
 }

@@ -28,11 +28,13 @@ class LaneMemory {
     std::vector<CacheLine> lines_;
 };
 
-// The lines of a table that belong to rows: of row r those at table + cells[r * n_columns + i].
+// The lines of a table that belong to rows: of row r those at table + cells[r * n_columns + i]. A line may be that of
+// one column, or the product of those of two or four (`JoinedLines`).
 struct RowLines {
     const double *table;
     const std::uint32_t *cells;
-    int n_columns, width;  // width: numbers in a line, a multiple of four
+    int n_columns, width;    // width: numbers in a line, a multiple of four
+    int lines_for_four = 4;  // columns: 4, 2 or 1
 };
 
 enum class Verdict : std::uint8_t { right, wrong, unclear };
@@ -45,7 +47,8 @@ struct Verdicts {
 };
 
 struct LaneFunctions {
-    // out[at] = start * the lines of columns from .. to of rows[at]; without a start, what is in `out` is multiplied.
+    // out[at] = start * the lines from .. to of rows[at]; without a start, what is in `out` is multiplied. Four columns
+    // at a time, as (a b) (c d).
     void (*multiply)(const RowLines &lines, const int *rows, int n_rows, int from, int to, const double *start,
                      double *out);
     // Judges `width` numbers per row, in proportion to probabilities, at most Verdicts::most_rows rows. With totals,

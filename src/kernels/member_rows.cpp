@@ -47,13 +47,15 @@ MemberRows::MemberRows(const ScoringPlan &plan, std::int64_t n_rows)
     for (double total : plan.totals) most = std::max(most, total);
     const int bits = std::ilogb(at_least_zero(rows) + unit * most) - std::ilogb(unit * least) + 2;
     calm_ = std::max(1, 600 / std::max(1, bits));
+    if (calm_ >= 4) calm_ -= calm_ % 4;  // columns are multiplied by fours
     cells_.resize(std::size_t(most_rows) * columns_.size());
     slot_.resize(std::size_t(most_rows) * n_);
     by_column_.resize(std::size_t(most_rows) * n_);
-    for (auto *rows_ : {&label_, &by_class_}) rows_->resize(most_rows);
+    for (auto *rows_ : {&label_, &by_class_, &class_of_}) rows_->resize(most_rows);
     sorted_.resize(2 * std::size_t(most_rows));
     left_out_.resize(most_rows);
-    start_.resize(std::size_t(*std::max_element(plan.store.n_slots.begin(), plan.store.n_slots.end())) + 1);
+    begin_.resize(std::size_t(plan.store.width) + n_);
+    next_.resize(std::size_t(*std::max_element(plan.store.n_slots.begin(), plan.store.n_slots.end())));
 }
 
 // Its factor is 1 where it is no child, or where it has one value and that has all of the pseudo-counts.
@@ -86,13 +88,50 @@ void sort_by_slot(const int *slot, int n_slots, const int *rows, int n_rows, int
 }
 
 void MemberRows::sort() {
+    if (n_rows_ == 0) return;
     std::iota(by_class_.begin(), by_class_.begin() + n_rows_, 0);
     std::stable_sort(by_class_.begin(), by_class_.begin() + n_rows_, [&](int a, int b) {
         return label_[a] != label_[b] ? label_[a] < label_[b] : left_out_[a] < left_out_[b];
     });
+    class_of_[by_class_[0]] = 0;
+    for (int at = 1, before = by_class_[0]; at < n_rows_; ++at) {
+        const int row = by_class_[at];
+        const bool same = label_[row] == label_[before] && left_out_[row] == left_out_[before];
+        class_of_[row] = class_of_[before] + !same;
+        before = row;
+    }
     for (int i = 0; i < n_; ++i) {
-        const std::size_t at = std::size_t(i) * most_rows;
-        sort_by_slot(&slot_[at], plan_.store.n_slots[i], by_class_.data(), n_rows_, start_.data(), &by_column_[at]);
+        const int *slot = &slot_[std::size_t(i) * most_rows];
+        int *begin = &begin_[std::size_t(plan_.store.offsets[i]) + std::size_t(i)];
+        std::fill_n(begin, plan_.store.n_slots[i] + 1, 0);
+        for (int r = 0; r < n_rows_; ++r) ++begin[slot[r] + 1];
+        for (int v = 0; v < plan_.store.n_slots[i]; ++v) begin[v + 1] += begin[v];
+        sort_by_column(i, by_class_.data(), &by_column_[std::size_t(i) * most_rows]);
+    }
+    single_ = {table_.data(), cells_.data(), int(columns_.size()), width_};
+    joined_.start(single_, calm_ < 4 ? 0 : n_rows_, std::size_t(plan_.store.width));
+}
+
+// All rows by their slots in one column, otherwise in the order that they have.
+void MemberRows::sort_by_column(int i, const int *__restrict rows, int *__restrict out) {
+    const int *slot = &slot_[std::size_t(i) * most_rows], *begin = begin_of(i), n_slots = plan_.store.n_slots[i];
+    const int n_rows = n_rows_;
+    int first = 0, last = n_slots - 1;
+    while (begin[first + 1] == 0) ++first;
+    while (begin[last] == n_rows) --last;
+    const int n_first = begin[first + 1];
+    if (begin[last] > n_first) {
+        int *next = next_.data();
+        std::copy_n(begin, n_slots, next);
+        for (int at = 0; at < n_rows; ++at) out[next[slot[rows[at]]]++] = rows[at];
+        return;
+    }
+    // With two values at most, neither memory has to be waited for nor a branch to be guessed.
+    int low = 0;  // rows with the first value so far
+    for (int at = 0; at < n_rows; ++at) {
+        const int row = rows[at], is_first = slot[row] == first, high = n_first + at - low;
+        out[high ^ ((high ^ low) & -is_first)] = row;
+        low += is_first;
     }
 }
 
@@ -118,28 +157,28 @@ const int *MemberRows::rows_by_values(int q) {
     const int *rows = &by_column_[std::size_t(s.back()) * most_rows];
     for (int d = int(s.size()) - 2; d >= 0; --d) {
         int *out = &sorted_[std::size_t(d % 2) * most_rows];
-        sort_by_slot(&slot_[std::size_t(s[d]) * most_rows], plan_.store.n_slots[s[d]], rows, n_rows_, start_.data(),
-                     out);
+        sort_by_column(s[d], rows, out);
         rows = out;
     }
     return rows;
 }
 
 int MemberRows::end_of_values(const int *rows, int from) const {
-    const auto same = [&](int a, int b) {
-        for (int i : member_->attributes)
-            if (slot_[std::size_t(i) * most_rows + a] != slot_[std::size_t(i) * most_rows + b]) return false;
-        return true;
-    };
-    int to = from + 1;
-    while (to < n_rows_ && same(rows[from], rows[to])) ++to;
+    const auto &parents = member_->attributes;
+    int to = begin_of(parents[0])[slot_[std::size_t(parents[0]) * most_rows + rows[from]] + 1];
+    for (std::size_t u = 1; u < parents.size(); ++u) {
+        const int *slot = &slot_[std::size_t(parents[u]) * most_rows], own = slot[rows[from]];
+        int end = from + 1;
+        while (end < to && slot[rows[end]] == own) ++end;
+        to = end;
+    }
     return to;
 }
 
 int MemberRows::end_of_class(const int *rows, int from, int to) const {
-    const int first = rows[from];
+    const int own = class_of_[rows[from]];
     int end = from + 1;
-    while (end < to && label_[rows[end]] == label_[first] && left_out_[rows[end]] == left_out_[first]) ++end;
+    while (end < to && class_of_[rows[end]] == own) ++end;
     return end;
 }
 
@@ -230,16 +269,15 @@ void MemberRows::fill_without(const int *rows, int n_rows, int y, double less) {
 
 // The joints of rows of class y, from a place of value_ (and power_) on.
 void MemberRows::multiply(const int *rows, int n_rows, int y, int place) {
-    const int n_columns = int(columns_.size());
-    const RowLines lines{table_.data(), cells_.data(), n_columns, width_};
+    const int n_lines = lines_->n_columns, calm = std::max(1, calm_ * lines_->lines_for_four / 4);
     double *value = &value_[std::size_t(place) * width_], *power = &power_[std::size_t(place) * width_];
-    lanes_.multiply(lines, rows, n_rows, 0, std::min(calm_, n_columns), joint_.data(), value);
+    lanes_.multiply(*lines_, rows, n_rows, 0, std::min(calm, n_lines), joint_.data(), value);
     if (!plain()) {
         const int size = n_rows * width_;
         std::fill_n(power, size, 0.0);
-        for (int from = calm_; from < n_columns; from += calm_) {
+        for (int from = calm; from < n_lines; from += calm) {
             steady(value, power, size);
-            lanes_.multiply(lines, rows, n_rows, from, std::min(n_columns, from + calm_), nullptr, value);
+            lanes_.multiply(*lines_, rows, n_rows, from, std::min(n_lines, from + calm), nullptr, value);
         }
     }
     for (int at = 0; at < n_rows; ++at, value += width_, power += width_) {

@@ -7,9 +7,10 @@
 // nothing is asked. Rows that are left out come class by class and weight by weight: what their class would be without
 // such a row stands in one lane more, behind the classes, and takes the place of the class when all is multiplied.
 //
-// Columns with a single value are passed over: the probability of that value is 1.
+// Columns with a single value are passed over: the probability of that value is 1. Where many rows have few values,
+// lines of several columns are multiplied beforehand (`JoinedLines`).
 #pragma once
-#include "member_lanes.hpp"
+#include "joined_lines.hpp"
 #include "scoring_plan.hpp"
 
 namespace tanager::scoring {
@@ -70,6 +71,7 @@ class MemberRows {
                     continue;
                 }
                 if (y >= 0) fill_without(rows + from, to - from, y, less);
+                lines_ = &joined_.lines(single_, to - from);
                 while (from < to) {
                     const int n = std::min(to - from, kBatch - some.n_rows);
                     multiply(rows + from, n, y, some.n_rows);
@@ -92,11 +94,15 @@ class MemberRows {
     std::vector<int> columns_;  // those that tell anything
     // of the rows
     std::vector<std::uint32_t> cells_;  // of each row and such column: where its line is in the table
+    RowLines single_{};                 // these lines
+    JoinedLines joined_;                // and those of several columns
     std::vector<int> slot_;             // of each column and row
     std::vector<int> label_;
     std::vector<double> left_out_;
-    std::vector<int> by_class_;                    // rows by class and weight
-    std::vector<int> by_column_, sorted_, start_;  // the same by the slot of each column; and by those of a member
+    std::vector<int> by_class_, class_of_;  // rows by class and weight, and the number of these two of each row
+    std::vector<int> begin_;                // of each column and slot: where its rows begin, if they come slot by slot
+    std::vector<int> by_column_, sorted_;   // rows by the slot of each column; and by those of a member
+    std::vector<int> next_;
     // of a member and its values in hand
     const Member *member_ = nullptr;
     std::vector<int> children_;
@@ -111,10 +117,13 @@ class MemberRows {
     double joint_less_ = -1;  // what was left out when this was made:
     LaneMemory joint_;        // P(y, x_s) times the weight of the member
     LaneMemory table_, value_, power_;
+    const RowLines *lines_ = nullptr;  // to multiply
 
     bool tells_something(int i) const;
     ChildPlace place_of(int q, int i) const;
     const int *rows_by_values(int q);
+    const int *begin_of(int i) const { return &begin_[std::size_t(plan_.store.offsets[i]) + std::size_t(i)]; }
+    void sort_by_column(int i, const int *rows, int *out);
     int end_of_values(const int *rows, int from) const;
     int end_of_class(const int *rows, int from, int to) const;
     bool open(const int *rows, int n_rows);

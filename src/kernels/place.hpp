@@ -28,7 +28,10 @@ struct Place {
 
 inline bool locate_triple(const Store &s, const std::vector<int> &parents, int child, Place &place) {
     const int a[3] = {parents[0], parents[1], child};
-    for (const Triples &t : s.triples) {
+    const auto least = std::size_t(std::min({a[0], a[1], a[2]}));  // the anchor, where all triples were counted
+    const bool known = least < s.triples.size() && s.triples[least].anchor == int(least);
+    for (auto own = s.triples.begin() + std::ptrdiff_t(known ? least : 0); own != s.triples.end(); ++own) {
+        const Triples &t = *own;
         int at = -1;
         for (int q = 0; q < 3; ++q)
             if (a[q] == t.anchor) at = q;
@@ -44,6 +47,7 @@ inline bool locate_triple(const Store &s, const std::vector<int> &parents, int c
         place.cells = t.cells;
         place.base = (s.offsets[a[u]] - start) * row + (s.offsets[a[v]] - start) * inner;
         place.strides = {stride[0], stride[1]};
+        place.sparse = nullptr;
         place.child_stride = stride[2];
         return true;
     }

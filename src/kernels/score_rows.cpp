@@ -57,13 +57,18 @@ class SumInBlocks {
         for (int q = 0; q < int(plan_.members.size()); ++q) {
             check_interrupt();
             const auto take = [&, own = plan_.members[q].weight](const MemberRows::Joints &some) {
+                const int k = k_, width = members_.width();
                 for (int at = 0; at < some.n_rows; ++at) {
-                    const std::size_t r = std::size_t(some.rows[at]), from = std::size_t(at) * members_.width();
-                    double *sum = &m_[r * k_];
-                    if (some.e) add_scaled(some.m + from, some.e + from, k_, sum, &e_[r * k_]);
-                    else
-                        for (int c = 0; c < k_; ++c) sum[c] += some.m[from + c];
+                    const std::size_t r = std::size_t(some.rows[at]), from = std::size_t(at) * width;
+                    const double *m = some.m + from;
+                    double *sum = &m_[r * k];
                     weight_[r] += own;
+                    if (some.e) add_scaled(m, some.e + from, k, sum, &e_[r * k]);
+                    else if (k == 2) {
+                        sum[0] += m[0];
+                        sum[1] += m[1];
+                    } else
+                        for (int c = 0; c < k; ++c) sum[c] += m[c];
                 }
             };
             members_.member(q, take, [](int) {});

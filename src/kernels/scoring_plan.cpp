@@ -51,9 +51,19 @@ Scratch::Scratch(const ScoringPlan &p) {
 Scratch::Scratch(Scratch &&) noexcept = default;
 Scratch::~Scratch() = default;
 
+int *ScoringPlan::known_at_once(int child, const std::vector<int> &parents, bool classless) {
+    constexpr std::size_t most = 1 << 14;
+    const std::size_t n = std::size_t(store.n) * (std::size_t(store.n) + 1);
+    if (classless || parents.size() > 1 || n > most) return nullptr;
+    known_with_one_.resize(n, -1);
+    return &known_with_one_[std::size_t(child) * (store.n + 1) + (parents.empty() ? store.n : parents[0])];
+}
+
 int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool classless) {
-    auto key = std::make_tuple(child, parents, classless);
-    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    int *known = known_at_once(child, parents, classless);
+    if (known && *known >= 0) return *known;
+    if (!known)
+        if (const auto found = known_.find({child, parents, classless}); found != known_.end()) return found->second;
     Term t;
     if (!parents.empty()) t.prefix = add_term(child, {parents.begin(), parents.end() - 1}, classless);
     t.child = child;
@@ -67,9 +77,11 @@ int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool class
     for (int p : parents) q *= std::max(1, store.n_values[p]);
     t.cell = estimate.cell(store.n_values[child], q) * joined_share(child, parents);
     t.total = t.cell * store.n_values[child];
+    const int place = int(terms.size());
     terms.push_back(std::move(t));
-    known_.emplace(std::move(key), int(terms.size()) - 1);
-    return int(terms.size()) - 1;
+    if (known) *known = place;
+    else known_.emplace(std::make_tuple(child, parents, classless), place);
+    return place;
 }
 
 std::vector<double> ScoringPlan::strengths() const {
@@ -125,6 +137,10 @@ void ScoringPlan::set_class_parents(const std::vector<int> &parents) {
 void ScoringPlan::set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
                               const std::vector<double> &weight, const std::vector<std::vector<int>> &only) {
     std::vector<std::vector<int>> sets(store.n);  // of each attribute
+    terms.reserve(child.size() + std::size_t(store.n));
+    std::vector<std::size_t> n_sets(store.n);
+    for (int i : child) ++n_sets[i];
+    for (int i = 0; i < store.n; ++i) sets[i].reserve(n_sets[i]);
     for (std::size_t t = 0; t < child.size(); ++t) sets[child[t]].push_back(int(t));
     const auto applies = [&](int t, int c) {
         return only.empty() || only[t].empty() || std::find(only[t].begin(), only[t].end(), c) != only[t].end();
@@ -192,12 +208,16 @@ void ScoringPlan::add_group(int child, const std::vector<int> &sets, const std::
     g.classes = std::move(classes);
     g.base = add_term(child, {});
     std::vector<int> order;
+    order.reserve(sets.size());
     for (int t : sets) {
         if (parents[t].empty()) g.base_weight += weight[t];
         else if (weight[t] != 0) order.push_back(t);
     }
     const auto middle = std::stable_partition(order.begin(), order.end(), [&](int t) { return parents[t][0] < child; });
     g.n_before = int(middle - order.begin());
+    g.terms.reserve(order.size());
+    g.parents.reserve(order.size());
+    g.weights.reserve(order.size());
     for (int t : order) {
         g.in_order = g.in_order && parents[t][0] == int(g.terms.size());
         g.uniform = g.uniform && weight[t] == 1;
@@ -228,6 +248,7 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
     n_children_before.assign(is_child.size(), 0);
     for (std::size_t i = 1; i < is_child.size(); ++i) n_children_before[i] = n_children_before[i - 1] + is_child[i - 1];
     fast = fast && std::all_of(is_child.begin(), is_child.end(), [](char child) { return child; });
+    members.reserve(sets.size());
     for (std::size_t t = 0; t < sets.size(); ++t) {
         Member m;
         m.attributes = sets[t];
@@ -240,7 +261,7 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
         m.total = m.cell * r;
         if (sets[t].size() > 2) m.absent = absent_counts(store, sets[t]);
         fast = fast && sets[t].size() == 1 && store.pairs;  // the short cut reads pairs
-        members.push_back(m);
+        members.push_back(std::move(m));
     }
     if (!fast) {
         find_children();
@@ -265,11 +286,15 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
 void ScoringPlan::find_children() {
     for (const Member &m : members)
         if (m.attributes.size() > ChildPlace::most) return;
+    member_children.reserve(members.size());
+    Place from;
     for (const Member &m : members) {
         auto &children = member_children.emplace_back();
+        children.reserve(std::size_t(store.n));
         for (int i = 0; i < store.n; ++i) {
             if (!child_of(i, m)) continue;
-            const Place from = locate(store, m.attributes, i);
+            if (m.attributes.size() != 2 || !locate_triple(store, m.attributes, i, from))
+                from = locate(store, m.attributes, i);
             if (from.sparse) throw std::invalid_argument("the members of a sum are not read from sparse tables");
             ChildPlace to{from.cells + from.base, from.child_stride};
             std::copy(from.strides.begin(), from.strides.end(), to.strides);

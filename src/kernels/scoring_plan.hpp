@@ -145,6 +145,9 @@ struct ScoringPlan {
 
   private:
     std::map<std::tuple<int, std::vector<int>, bool>, int> known_;
+    // Of few attributes the terms with one parent or none, child by child (-1: not there), which are found at once.
+    std::vector<int> known_with_one_;
+    int *known_at_once(int child, const std::vector<int> &parents, bool classless);
     void add_group(int child, const std::vector<int> &terms_, const std::vector<std::vector<int>> &parents,
                    const std::vector<double> &weight, std::vector<char> classes);
     void prepare_fast();

@@ -676,6 +676,12 @@ def super_parent_sums(
     """For each column as the super-parent of a collection: the sum of the probabilities of the rows' classes."""
 
 # Structure learning.
+def mixed_rows(codes: _Codes, n_values: _Integers, ranks: _Integers, seed: int) -> NDArray[np.uint64]:
+    """A number for every row, as if drawn at random, but the same for rows that are the same.
+
+    ``ranks`` has for every column those of its values, and then that of what is missing (n_values and above).
+    """
+
 class Sample:
     """Rows in which any set of variables can be counted; codes column after column, n_values and above missing.
 

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from registry import small_table
 from tanager import A2DE, AODE, FANC, KDB, SPODE, TAN, WAODE, BestOf, NaiveBayes, NBTree, OptionError, load
-from tanager.learning.held_out import HeldOut, folded
+from tanager.learning.held_out import HeldOut, asked_once, folded
 from tanager.learning.judging import Judged, Work, forecast, mean_and_error, preferred, rows_within
 from tanager.learning.pooling import linear_pooled, log_pool, log_pooled
 from tanager.persist import from_bytes, to_bytes
@@ -302,3 +302,28 @@ def test_many_rows_of_a_stream_are_judged_by_some_of_them(monkeypatch):
     assert 50 <= model.table_[0]["rows"] <= 70
     model.predict_proba(as_dicts(X))
     assert model.table_[0]["rows"] == 150
+
+
+def test_who_is_asked_once_answers_as_who_is_asked_again():
+    model = BestOf().fit(X, y)
+    for candidate in model._blank_candidates():
+        candidate.attach(candidate.fit(X, y).counts_, candidate.encoder_, candidate.memory.rows)
+        query = candidate.encode(X)
+        np.testing.assert_array_equal(asked_once(candidate).score(query), candidate.uncalibrated().score(query))
+
+
+def test_all_rows_are_judged_as_some_of_them_are():
+    rng = np.random.default_rng(0)
+    proba, labels = rng.dirichlet(np.ones(3), 40), rng.integers(0, 3, 40)
+    held = HeldOut(np.arange(40), rng.choice([0.5, 1.0, 2.0], 40), np.zeros(40, dtype=int), 40)
+    whole, part = Judged("whole"), Judged("part")
+    whole.take(held.evenly(40), proba, held, labels)
+    part.take(np.arange(10), proba[:10], held, labels)
+    own = proba[np.arange(40), labels]
+    expected = {"log_loss": -np.log(own), "rmse": (1 - own) ** 2, "accuracy": (own < proba.max(axis=1)).astype(float)}
+    for criterion, losses in expected.items():
+        assert whole.mean(criterion) == pytest.approx(losses @ held.weights / held.weights.sum(), rel=1e-12)
+        some = losses[:10] @ held.weights[:10] / held.weights[:10].sum()
+        assert part.mean(criterion) == pytest.approx(some, rel=1e-12)
+        np.testing.assert_array_equal(part.losses(criterion)[:10], whole.losses(criterion)[:10])
+        assert np.isnan(part.losses(criterion)[10:]).all()

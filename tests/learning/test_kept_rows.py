@@ -36,3 +36,23 @@ def test_a_row_of_bytes_goes_a_longer_way_among_wide_codes():
     rows.append(block(np.array([2, 1], dtype=np.uint16), 1))
     assert not rows.append_row(b"\2\1", 1, 1.0)
     assert len(rows) == 2
+
+
+def test_single_rows_are_kept_whatever_became_of_the_arrays():
+    rng = np.random.default_rng(1)
+    single, together = KeptRows.none(2, 0), KeptRows.none(2, 0)
+    changes = {
+        20: lambda rows: rows.keep(np.arange(0, len(rows), 2)),
+        40: lambda rows: rows.move_classes(np.array([1, 0])),
+        60: lambda rows: rows.recode(rows.part("codes")[:, ::-1].copy()),
+        80: lambda rows: rows.move_classes(np.array([300, 2])),  # labels of two bytes
+    }
+    for r in range(100):
+        codes, label = rng.integers(0, 9, 2).astype(np.uint8), int(rng.integers(0, 2)) if r <= 80 else 300
+        if not single.append_row(codes.tobytes(), label, 2.0):
+            single.append(Block(codes[None, :], np.array([label], dtype=np.uint16), np.array([2.0])))
+        together.append(Block(codes[None, :], np.array([label], dtype=np.uint16), np.array([2.0])))
+        for rows in (single, together):
+            changes.get(r, lambda rows: None)(rows)
+    for own, other in zip(single.queue, together.queue, strict=True):
+        np.testing.assert_array_equal(own, other)

@@ -17,3 +17,6 @@ def test_parents_of_k_dependence_are_the_most_informative_columns_before_a_colum
         for place, i in enumerate(order):
             expected[i] = tuple(j for _, j in sorted((-information[i, j], j) for j in order[:place])[:k])
         assert k_dependence(counts, k) == expected
+        for threshold in (0.01, 0.05, 9.0):
+            above = [tuple(j for j in own if information[i, j] > threshold) for i, own in enumerate(expected)]
+            assert k_dependence(counts, k, threshold) == above

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -20,13 +21,14 @@ from tanager.classifiers.kdb import KDB
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.classifiers.tan import FAN, TAN
 from tanager.classifiers.waode import WAODE
+from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option, is_number
 from tanager.estimator import clone
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
-from tanager.learning.held_out import HeldOut, chooses_by_rows, folded, left_out
+from tanager.learning.held_out import HeldOut, asked_once, chooses_by_rows, folded
 from tanager.learning.judging import LINE, MIN_ROWS, Judged, forecast, preferred, rows_within
 from tanager.learning.pooling import linear_pool, log_pool
 from tanager.learning.rows import KeptRows
@@ -150,7 +152,15 @@ class BestOf(Delegating):
         """Copies of all candidates that have learned nothing."""
         if self.candidates is not None:
             return [clone(candidate) for candidate in self.candidates]
-        return [AODE(), A2DE(), WAODE(), HNB(), FANC(), TAN(), FAN(), NaiveBayes(), KDB(smoothing=None)]
+        return _default_candidates()
+
+    def _blank_candidate(self, place: int) -> CountsClassifier:
+        """A copy of one of them."""
+        return _default_candidates()[place] if self.candidates is None else clone(self.candidates[place])
+
+    def _names(self) -> Sequence[str]:
+        """What the candidates are called in the table."""
+        return _default_names() if self.candidates is None else [repr(candidate) for candidate in self.candidates]
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
         """As wide as the candidates need that read pairs at most; what others need is counted when they are tried."""
@@ -171,15 +181,16 @@ class BestOf(Delegating):
 
     def _choose(self, counts: JointCounts, rows: KeptRows, n_folds: int, most: int) -> Form:
         """The structure of the best candidate, judged in so many folds by so many rows at most."""
-        candidates = self._all_candidates()
-        lines = [Judged(repr(candidate)) for candidate in candidates]
+        models = self._blank_candidates()
+        for model in models if self.candidates is None else ():
+            model.options_hold()
+        lines = [Judged(name) for name in self._names()]
         if rows.weight >= FEWEST:
-            models = self._blank_candidates()
             held = HeldOut.deal(self.memory, n_folds, most)
             wide = self._counts_for(models, lines, counts, rows, len(held), n_folds)
             self._judge(models, lines, wide, held, rows)
         else:  # chance would choose
-            wide = self._counts_for(candidates[:1], lines[:1], counts, rows, 0, n_folds)
+            wide = self._counts_for(models[:1], lines[:1], counts, rows, 0, n_folds)
             for line in lines:
                 line.note = f"not tried: fewer than {FEWEST} rows"
         place = preferred(lines, self.criterion)
@@ -236,7 +247,8 @@ class BestOf(Delegating):
     ) -> None:
         """Let every candidate that can be afforded answer rows that it has not learned."""
         memory, block = copy.copy(self.memory), rows.block
-        parts: dict[int, HeldOut] = {}
+        labels = block.labels[held.rows].astype(np.intp)
+        parts: dict[int, tuple[Block, np.ndarray]] = {}  # rows to leave out, and the place of each row asked about
         again: list[tuple[CountsClassifier, np.ndarray, Judged]] = []
         end = math.inf if self.time_limit is None else CLOCK() + self.time_limit
         tried = False
@@ -252,15 +264,19 @@ class BestOf(Delegating):
             if chooses_by_rows(model):
                 again.append((model, asked, line))
             else:
-                part = parts.setdefault(len(asked), held.part(asked))
-                line.take(asked, left_out(model, block, part), held, block.labels)
+                if len(asked) not in parts:
+                    own_rows, place = held.part(asked).distinct
+                    parts[len(asked)] = block.part(own_rows).once, place
+                left_out, place = parts[len(asked)]
+                proba = asked_once(model).leave_one_out(left_out, n_jobs=self.n_threads)[place]
+                line.take(asked, proba, held, labels)
         if again:
             if memory.counts.order > 2:  # which none of these reads
                 memory.counts = memory.counts.narrowed(2, ())
             judged, places = [m for m, _, _ in again], [a for _, a, _ in again]
             answers = folded(judged, memory, held, self.n_threads, places, reuse=True)
             for (_, asked, line), proba in zip(again, answers, strict=True):
-                line.take(asked, proba, held, block.labels)
+                line.take(asked, proba, held, labels)
 
     # --- a pool -------------------------------------------------------------------------------------------------
 
@@ -311,8 +327,9 @@ class BestOf(Delegating):
         """A candidate over these counts; ``plain`` without our class weights, which multiply the odds of any choice."""
         memory = self.memory
         model.attach(counts, self.encoder_, memory.rows)
-        given = ("priors",) if plain else ("priors", "class_weight")
-        model.set_params(**{k: getattr(self, k) for k in given if getattr(model, k) is None})
+        for name in ("priors",) if plain else ("priors", "class_weight"):
+            if getattr(model, name) is None:
+                setattr(model, name, getattr(self, name))
         model.unseen, model.n_jobs, model.target_name_ = self.unseen, self.n_jobs, self.target_name_
         return model
 
@@ -323,12 +340,13 @@ class BestOf(Delegating):
 
         Members of a pool that were ``stored`` in a file answer with their structures, which may be those of fewer rows.
         """
-        memory, blank = self.memory, self._blank_candidates()
-        places = self._places
+        memory, places = self.memory, self._places
         for own in [] if counts is None else [counts[place] for place in places]:
             if own is not None and not memory.counts.holds(own.order, own.anchors, own.families):
                 memory.counts = own
-        models = [self._attach(blank[place], memory.counts, plain=bool(self._members)) for place in places]
+        models = [
+            self._attach(self._blank_candidate(place), memory.counts, plain=bool(self._members)) for place in places
+        ]
         self._stored = [None] * len(models)
         if self._members and stored:
             self._stored = [model.take_structure(*state) for model, state in zip(models, stored, strict=True)]
@@ -337,7 +355,7 @@ class BestOf(Delegating):
             families = {family for model in models for family in model.structure_.families()}
             wanted = sorted({*shape["families"], *families}, key=lambda family: (len(family), family))
             memory.count_families(wanted, shape, self.n_threads)
-            models = [self._attach(clone(blank[place]), memory.counts, plain=True) for place in places]
+            models = [self._attach(self._blank_candidate(place), memory.counts, plain=True) for place in places]
         self._models = models
         self.best_ = models[places.index(self._place)] if self._place in places else models[0]
 
@@ -391,6 +409,15 @@ class BestOf(Delegating):
             figures = figures if line["rows"] else " " * len(figures)
             lines.append(f"{line['candidate']:<{width}}  {figures}  {line['note']}".rstrip())
         return "\n".join(lines)
+
+
+def _default_candidates() -> list[CountsClassifier]:
+    return [AODE(), A2DE(), WAODE(), HNB(), FANC(), TAN(), FAN(), NaiveBayes(), KDB(smoothing=None)]
+
+
+@cache
+def _default_names() -> tuple[str, ...]:
+    return tuple(map(repr, _default_candidates()))
 
 
 def _is_narrow(model: CountsClassifier, schema: Schema) -> bool:

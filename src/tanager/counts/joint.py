@@ -67,6 +67,9 @@ def sparse_families(families: Sequence[Family], n_slots: np.ndarray, n_classes: 
     A small table of all cells is quicker, and may also be counted and answered from in blocks.
     """
     slots = np.asarray(n_slots, dtype=float).tolist()
+    most = max(slots, default=0.0) ** max(map(len, families), default=0)
+    if 8 * most * n_classes <= _SMALL_TABLE:
+        return []
     contexts = {family: math.prod(slots[i] for i in family[:-1]) for family in families}
     block = {family: 8 * slots[family[-1]] * n_classes for family in families}
     return [f for f in families if contexts[f] > n_rows and contexts[f] * block[f] > _SMALL_TABLE]
@@ -118,8 +121,8 @@ class JointCounts(Listed):
 
     unlisted = names_in("""
         blank forget_row forget_rows from_header lay_out_like learn_row learn_rows make_sure_of_room
-        may_take_families move_cuts narrowed note_raw_cells pairs places_of raw_cells raw_now refuse_full_codes require
-        reserve singles store take_away take_scale to_header with_families_of with_modes
+        may_take_families move_cuts narrowed note_raw_cells only_families pairs places_of raw_cells raw_now
+        refuse_full_codes require reserve singles store take_away take_scale to_header with_families_of with_modes
     """)
 
     def __init__(
@@ -1109,6 +1112,20 @@ class JointCounts(Listed):
         no_room = np.array_equal(self.n_slots, self.schema.n_values + self.spare + 1)  # for other values than families
         return no_room and self.order == order and self.anchors == tuple(anchors)
 
+    def only_families(
+        self, families: Sequence[Family], sparse: Sequence[Family], max_memory: int | float | str | None
+    ) -> JointCounts:
+        """Counts of the same columns and classes, nothing counted yet, that hold families beside single columns."""
+        new = JointCounts.__new__(JointCounts)
+        shape = {"order": 1, "anchors": (), "families": tuple(families), "sparse": frozenset(sparse)}
+        new.__dict__.update(self.__dict__, max_memory=max_memory, **shape)
+        shapes = new._shapes()
+        needed = 8 * sum(map(math.prod, shapes.values()))
+        if needed > as_bytes(max_memory):
+            check_budget(needed, max_memory, *new._too_much(needed, self.n_slots - 1))
+        new._take(_zeros(shapes))
+        return new
+
     def with_families_of(self, other: JointCounts) -> JointCounts:
         """These counts with the families of others of the same rows. They share their tables, so use neither again."""
         new = JointCounts.__new__(JointCounts)
@@ -1486,7 +1503,7 @@ def _clear_below(table: np.ndarray, least: float) -> None:
     cells = table.reshape(-1)
     for at in range(0, len(cells), 1 << 15):
         some = cells[at : at + (1 << 15)]
-        some[np.abs(some) < least] = 0.0
+        np.copyto(some, 0.0, where=np.abs(some) < least)
 
 
 def _zeros(shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

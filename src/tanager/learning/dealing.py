@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.counts.sample import Sample
 from tanager.learning.rows import KeptRows
@@ -33,42 +35,37 @@ def deal(
     weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
     beside = () if numbers is None else tuple(numbers.T)
     # By class, then at random; of rows that are the same the lighter first: below 1 they are left out otherwise.
-    once = np.minimum(weights, 1.0)
-    order = np.lexsort((once, *beside, _mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))
+    ranks, once = [_ranks(values) for values in sample.values], np.minimum(weights, 1.0)
+    classes = np.array(ranks[-1])[np.minimum(sample.codes[:, -1], len(sample.values[-1]))]
+    mixed = _kernels.mixed_rows(sample.codes, sample.n_values, np.array([*chain(*ranks)]), seed % 2**63 + 1)
+    order = np.lexsort((once, *beside, mixed, classes))
     end = np.cumsum(weights[order])
     start = end - weights[order]
     if n_parts > FEW_PARTS:  # parts beyond the weight of all rows would be empty
         n_parts = min(n_parts, max(FEW_PARTS, math.ceil(weights.sum())))
     wanted = n_parts if first is None else min(first, n_parts)
+    first_end, in_end = _rounds(end, n_parts)
+    first_start, in_start = _rounds(start, n_parts)
     dealt = np.empty((wanted, len(weights)))
     for part in range(wanted):  # the part owns [part, part + 1), and the same again after every n_parts
-        dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
+        own = (first_end + np.clip(in_end - part, 0.0, 1.0)) - (first_start + np.clip(in_start - part, 0.0, 1.0))
+        dealt[part, order] = own
     return dealt
 
 
-def _mixed(sample: Sample, seed: int) -> np.ndarray:
-    """A number for every row, as if drawn at random, but the same for rows that are the same."""
-    mixed = np.full(len(sample.codes), seed % 2**63 + 1, dtype=np.uint64)
-    for i in range(len(sample.names)):
-        mixed = (mixed ^ _ranks(sample, i)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
-
-
-def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
-    """How much of the stretch from 0 on a part owns."""
+def _rounds(up_to: np.ndarray, n_parts: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often every part has had its turn by then, and how far the round under way has come."""
     rounds = np.floor(up_to / n_parts)
-    return rounds + np.clip(up_to - rounds * n_parts - part, 0.0, 1.0)
+    return rounds, up_to - rounds * n_parts
 
 
-def _ranks(sample: Sample, i: int) -> np.ndarray:
-    """A column as ranks of its values in the order of their names, so that the order of codes does not matter."""
-    names = [f"{type(value).__name__} {value}" for value in sample.values[i]]
-    n = len(names)
-    rank = np.empty(n + 1, dtype=np.uint64)
-    rank[sorted(range(n), key=names.__getitem__)] = np.arange(n)
-    rank[n] = n  # missing
-    return rank[np.minimum(sample.codes[:, i].astype(np.intp), n)]
+def _ranks(values: Sequence[object]) -> list[int]:
+    """Of values in the order of their names, so that the order of codes does not matter; what is missing comes last."""
+    names = [f"{type(value).__name__} {value}" for value in values]
+    ranks = [len(names)] * (len(names) + 1)
+    for rank, place in enumerate(sorted(range(len(names)), key=names.__getitem__)):
+        ranks[place] = rank
+    return ranks
 
 
 def _weighted(rows: KeptRows, weights: np.ndarray) -> KeptRows:

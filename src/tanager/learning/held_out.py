@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.counts.block import Block
+from tanager.counts.block import Block, Query
 from tanager.counts.sample import Sample
 from tanager.estimator import clone
 from tanager.learning.dealing import deal
@@ -63,7 +63,17 @@ class HeldOut:
 
     def evenly(self, n: int) -> np.ndarray:
         """The places of about n rows, spread over all that are asked about."""
-        return np.arange(len(self)) if n >= len(self) else np.linspace(0, len(self) - 1, n).round().astype(np.intp)
+        return self.all_places if n >= len(self) else np.linspace(0, len(self) - 1, n).round().astype(np.intp)
+
+    @cached_property
+    def all_places(self) -> np.ndarray:
+        """The places of all rows that are asked about."""
+        return np.arange(len(self))
+
+    @cached_property
+    def total(self) -> float:
+        """What all rows asked about weigh together."""
+        return float(self.weights.sum())
 
     @cached_property
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
@@ -97,6 +107,16 @@ def left_out(model: CountsClassifier, block: Block, held: HeldOut) -> np.ndarray
     return model.uncalibrated().leave_one_out(block.part(asked).once, n_jobs=model.n_threads)[place]
 
 
+def asked_once(model: CountsClassifier) -> Scorer:
+    """What answers for a model attached to counts, before it is calibrated; nothing is kept for further answers."""
+    if not model._attaches_again:  # there is more to it than counts and rows
+        return model.uncalibrated()
+    memory = model.memory
+    form = model._structure(memory.counts, memory.rows)
+    memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
+    return model.scorer_over(model.view_of(form))
+
+
 def folded(
     models: Sequence[CountsClassifier],
     memory: Memory,
@@ -113,7 +133,7 @@ def folded(
     """
     assert memory.rows is not None
     block = memory.rows.block
-    asked = [np.arange(len(held))] * len(models) if asked is None else asked
+    asked = [held.all_places] * len(models) if asked is None else asked
     makers = [LearnedAgain(model, reuse=reuse) for model in models]
     out = [np.empty((len(places), memory.counts.n_classes)) for places in asked]
     for fold in steps("learning again without a fold", np.unique(held.fold).tolist()):
@@ -121,9 +141,12 @@ def folded(
         taken = np.zeros(held.n_kept)
         taken[held.rows[own]] = held.weights[own]
         rest = memory.without(taken, n_jobs)
+        queries: dict[int, tuple[np.ndarray, Query]] = {}  # most models are asked about the same rows
         for maker, places, answers in zip(makers, asked, out, strict=True):
-            mine = held.fold[places] == fold
-            query = block.part(held.rows[places[mine]]).query
+            if id(places) not in queries:
+                mine = np.flatnonzero(held.fold[places] == fold)
+                queries[id(places)] = mine, block.part(held.rows[places[mine]]).query
+            mine, query = queries[id(places)]
             scorer = maker.scorer(rest)
             answers[mine] = (scorer.score_once if isinstance(scorer, View) else scorer.score)(query, n_jobs=n_jobs)
     return out
@@ -145,12 +168,7 @@ class LearnedAgain:
     def scorer(self, memory: Memory) -> Scorer:
         """What answers for a model with this memory, before it is calibrated."""
         model = self(memory)
-        if self._attached is None:
-            return model.uncalibrated()
-        counts = model.memory.counts  # asked once: nothing is kept for further answers
-        form = model._structure(counts, model.memory.rows)
-        model.memory.count_families(form.families(), model.counts_shape(counts.schema), model.n_threads)
-        return model.scorer_over(model.view_of(form))
+        return model.uncalibrated() if self._attached is None else asked_once(model)
 
     def __call__(self, memory: Memory) -> CountsClassifier:
         """A model with this memory."""

@@ -80,6 +80,9 @@ class Judged:
     proba: np.ndarray = field(default_factory=lambda: NOTHING)
     labels: np.ndarray = field(default_factory=lambda: NOTHING)
     weights: np.ndarray = field(default_factory=lambda: NOTHING)
+    _asked_all: bool = False  # of the rows held out
+    _total: float | None = None  # what the rows weigh that it was asked about
+    _given: np.ndarray | None = None  # to the true class of every row
     _losses: dict[str, np.ndarray] = field(default_factory=dict)  # by every criterion that was asked for
     _means: dict[str, float] = field(default_factory=dict)
 
@@ -89,10 +92,15 @@ class Judged:
         return len(self.proba) > 0
 
     def take(self, asked: np.ndarray, proba: np.ndarray, held: HeldOut, labels: np.ndarray) -> None:
-        """Its answers to some of the rows held out; ``labels`` are those of all kept rows."""
-        self.proba = np.full((len(held), proba.shape[1]), np.nan)
-        self.proba[asked] = proba
-        self.labels, self.weights = labels[held.rows].astype(np.intp), held.weights
+        """Its answers to some of the rows held out, whose labels these are."""
+        self._asked_all = len(asked) == len(held) and not math.isnan(float(proba.sum()))
+        if self._asked_all:
+            self.proba, self._total = proba, held.total
+        else:
+            self.proba, self._total = np.full((len(held), proba.shape[1]), np.nan), None
+            self.proba[asked] = proba
+        self.labels, self.weights = labels, held.weights
+        self._given = None
         self._losses.clear()
         self._means.clear()
 
@@ -103,23 +111,27 @@ class Judged:
         return self._losses[criterion]
 
     def _losses_by(self, criterion: str) -> np.ndarray:
-        own = self.proba[np.arange(len(self.labels)), self.labels]
+        if self._given is None:
+            self._given = self.proba[np.arange(len(self.labels)), self.labels]
+        own = self._given
         if criterion == "log_loss":
             return np.asarray(-np.log(np.maximum(own, 1e-15)))
         if criterion == "rmse":
             return np.asarray((1.0 - own) ** 2)
         wrong = (_largest(self.proba) > own).astype(float)  # a tie for the first place is right
-        return np.where(np.isnan(own), np.nan, wrong)
+        return wrong if self._asked_all else np.where(np.isnan(own), np.nan, wrong)
 
     def mean(self, criterion: str) -> float:
         """The mean loss by a criterion; infinite where it was not tried."""
         if not self.tried:
             return math.inf
         if criterion not in self._means:
-            losses = self.losses(criterion)
-            asked = ~np.isnan(losses)
-            mean = losses[asked] @ self.weights[asked] / max(float(self.weights[asked].sum()), 1e-300)
-            self._means[criterion] = float(mean)
+            losses, weights = self.losses(criterion), self.weights
+            if not self._asked_all:
+                asked = ~np.isnan(losses)
+                losses, weights = losses[asked], weights[asked]
+            total = float(weights.sum()) if self._total is None else self._total
+            self._means[criterion] = float(losses @ weights / max(total, 1e-300))
         return self._means[criterion]
 
     def rank(self, criterion: str) -> float:

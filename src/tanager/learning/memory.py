@@ -391,9 +391,14 @@ class Memory:
         """A copy without some of the kept rows: ``taken`` is the weight that leaves of each of them."""
         assert self.rows is not None
         block = self.rows.block
-        weights = np.ones(len(block)) if block.weights is None else block.weights
-        gone, left = taken > 0.0, weights - taken
-        leaving = block.weighing(None if (taken[gone] == 1.0).all() else taken).part(gone)
+        gone = taken > 0.0
+        if block.weights is None and (taken[gone] == 1.0).all():
+            leaving, staying = block.part(np.flatnonzero(gone)), block.part(np.flatnonzero(~gone))
+        else:
+            left = (1.0 if block.weights is None else block.weights) - taken
+            there = left > LIGHT
+            leaving = block.weighing(None if (taken[gone] == 1.0).all() else taken).part(gone)
+            staying = block.weighing(None if (left[there] == 1.0).all() else left).part(there)
         rest = copy.copy(self)
         rest.counts = self.counts.copy()
         rest.counts.subtract(leaving.codes, leaving.labels, leaving.weights, n_jobs=n_jobs)
@@ -402,8 +407,7 @@ class Memory:
             rest.moments.remove_block(leaving)
         rest.rows = KeptRows()
         rest.rows.follow(rest.counts)
-        staying = left > LIGHT
-        rest.rows.append(block.weighing(None if (left[staying] == 1.0).all() else left).part(staying))
+        rest.rows.append(staying)
         rest.clock, rest.listener = copy.copy(self.clock), None
         return rest
 
@@ -458,12 +462,13 @@ class Memory:
         n_rows = math.ceil(old.n_rows) if self.rows is None else len(self.rows)
         tables = _tables_for(families, shape, old.n_features)
         sparse = sparse_families(tables["families"], old.n_slots, old.n_classes, n_rows)
-        options: dict[str, Any] = {**tables, "spare": old.spare, "max_memory": self.max_memory}
         shared = old.may_take_families(tables["order"], tables.get("anchors", ()))
         if shared:
-            options |= {"order": 1, "anchors": ()}
-        counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
-        counts.take_scale(old)
+            counts = old.only_families(tables["families"], sparse, self.max_memory)
+        else:
+            options: dict[str, Any] = {**tables, "spare": old.spare, "max_memory": self.max_memory}
+            counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
+            counts.take_scale(old)
         if self.elsewhere is not None:
             counts = self.elsewhere.count(counts)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from tanager.encoding.typing import RowOfCodes
 from tanager.errors import DataError
 
 _NOTHING = 1e-9  # less weight than this is rounding
+
+# Arrays of codes and labels, and the memory of the codes (where they are bytes), of the labels and of the weights; the
+# first label that does not fit.
+_Near = tuple[np.ndarray, np.ndarray, memoryview | None, memoryview, "memoryview[float]", int]
 
 
 class KeptRows:
@@ -30,11 +34,11 @@ class KeptRows:
         self.scale, self.halvings = 1.0, 0
         self.changes = 0  # goes up with whatever else happens to rows than that more are appended
         self._look_at = 1000
-        self._flat: tuple[np.ndarray, memoryview] | None = None  # codes that fit into bytes, as one line of bytes
+        self._near: _Near | None = None  # see ``_memory_of``
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what can be made again."""
-        return self.__dict__ | {"_flat": None}
+        return self.__dict__ | {"_near": None}
 
     @classmethod
     def of(cls, block: Block) -> KeptRows:
@@ -68,26 +72,34 @@ class KeptRows:
 
     def append_row(self, codes: RowOfCodes, label: int, weight: float) -> bool:
         """``append`` for one row that counts, without time or numbers; False where there is no room for it yet."""
-        arrays, at = self._arrays, self._end
-        if len(arrays) != 3 or at == len(arrays["labels"]):
-            return False
-        kept, labels = arrays["codes"], arrays["labels"]
-        if label >= 255 and labels.dtype == np.uint8:
+        arrays, at, near = self._arrays, self._end, self._near
+        if near is None or near[0] is not arrays["codes"] or near[1] is not arrays["labels"]:
+            if len(arrays) != 3:
+                return False
+            near = self._near = self._memory_of(arrays["codes"], arrays["labels"], arrays["weights"])
+        kept, own, flat, labels, raw, most = near
+        if at == len(own) or label >= most:
             return False
         if isinstance(codes, bytes):
-            if kept.dtype != np.uint8 or kept.size == 0 or not kept.flags.c_contiguous:
+            if flat is None:
                 return False
-            if self._flat is None or self._flat[0] is not kept:
-                self._flat = kept, kept.data.cast("B")
             n = len(codes)
-            self._flat[1][at * n : at * n + n] = codes
+            flat[at * n : at * n + n] = codes
         elif codes.dtype == kept.dtype:
             kept[at] = codes
         else:
             return False
-        labels[at], arrays["weights"][at] = label, weight * self.scale
+        labels[at], raw[at] = label, weight * self.scale
         self._end = at + 1
         return True
+
+    @staticmethod
+    def _memory_of(codes: np.ndarray, labels: np.ndarray, raw: np.ndarray) -> _Near:
+        """What a single row is written to: memory takes a number in less time than an array does."""
+        in_bytes = codes.dtype == np.uint8 and codes.size > 0 and codes.flags.c_contiguous
+        most = int(np.iinfo(labels.dtype).max)
+        weights = cast("memoryview[float]", raw.data)
+        return codes, labels, codes.data.cast("B") if in_bytes else None, labels.data, weights, most
 
     def _put(self, new: dict[str, np.ndarray]) -> None:
         m = len(new["labels"])

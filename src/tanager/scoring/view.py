@@ -57,7 +57,6 @@ class View:
         self.layout: _kernels.Store | None = self.counts.store
         self._plans: list[_kernels.ScoringPlan] = []  # the last is our own, those before answer where it cannot
         self._plan = self._plan_of(self.form)
-        self.n_cells, self.n_reads = self._plan.n_cells(), self._plan.n_reads()
         self._tables: _kernels.Compiled | None = None
         self._naive_tables: _kernels.Compiled | None = None  # of a staged sum: what it begins with
         self._tables_version = -1
@@ -65,6 +64,16 @@ class View:
         self.has_strengths = not self.learned
         if strengths is not None:
             self.take_strengths(strengths)
+
+    @cached_property
+    def n_cells(self) -> float:
+        """Cells that compiled tables have."""
+        return self._plan.n_cells()
+
+    @cached_property
+    def n_reads(self) -> float:
+        """Cells of these that a row reads."""
+        return self._plan.n_reads()
 
     @property
     def learned(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 
 import numpy as np
 
@@ -71,15 +71,23 @@ def class_information_given(counts: JointCounts) -> np.ndarray:
 @_remembered
 def class_information(counts: JointCounts) -> np.ndarray:
     """I(X_i; Y) for every column, over the rows with the column present."""
-    n_values, n = counts.schema.n_values, counts.n_features
-    column = np.repeat(np.arange(n), n_values)  # of every value, all columns one after the other
-    slot = np.arange(len(column)) + (counts.offsets[:n] - np.cumsum(n_values) + n_values)[column]
+    n, k = counts.n_features, counts.n_classes
+    column, slot, cell = _values_of(counts.schema.n_values.tobytes(), counts.offsets.tobytes(), k)
     table = counts.singles[slot] / counts.scale
-    k = counts.n_classes
-    classes = np.bincount((column[:, None] * k + np.arange(k)).ravel(), table.ravel(), minlength=n * k).reshape(n, k)
+    classes = np.bincount(cell, table.ravel(), minlength=n * k).reshape(n, k)
     joint = np.bincount(column, (_n_log_n(table).sum(axis=1) - _n_log_n(table.sum(axis=1))), minlength=n)
     rows = classes.sum(axis=1)
     return _per_row(joint + _n_log_n(rows) - _n_log_n(classes).sum(axis=1), rows)
+
+
+@lru_cache(maxsize=4)  # a stream asks for the same again and again
+def _values_of(n_values_: bytes, offsets_: bytes, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of every value, all columns one after the other: its column and its slot, and that column with each class."""
+    n_values, offsets = np.frombuffer(n_values_, dtype=np.int64), np.frombuffer(offsets_, dtype=np.int64)
+    n = len(n_values)
+    column = np.repeat(np.arange(n), n_values)
+    slot = np.arange(len(column)) + (offsets[:n] - np.cumsum(n_values) + n_values)[column]
+    return column, slot, (column[:, None] * k + np.arange(k)).ravel()
 
 
 def _n_log_n(n: np.ndarray) -> np.ndarray:

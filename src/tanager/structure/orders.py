@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -72,11 +71,11 @@ def k_dependence(counts: JointCounts, k: int, threshold: float = 0.0) -> list[tu
     """
     order = descending(class_information(counts))
     information = conditional_information(counts) if counts.n_features > 1 else np.zeros((1, 1))
-    ranked = np.argsort(-information, axis=1, kind="stable").tolist()  # of equals the smaller column comes first
-    parents: list[tuple[int, ...]] = [()] * counts.n_features
-    earlier: set[int] = set()
-    for i in order:
-        best = islice((j for j in ranked[i] if j in earlier), min(k, len(earlier)))
-        parents[i] = tuple(j for j in best if threshold <= 0 or information[i, j] > threshold)
-        earlier.add(i)
-    return parents
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    earlier = place[:, None] > place
+    ranked = np.argsort(np.where(earlier, -information, np.inf), axis=1, kind="stable")[:, :k]  # of equals the smaller
+    if threshold > 0:
+        earlier &= information > threshold
+    n_parents = np.minimum(earlier.sum(axis=1), k).tolist()
+    return [tuple(best[:n]) for best, n in zip(ranked.tolist(), n_parents, strict=True)]
