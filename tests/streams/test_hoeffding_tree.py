@@ -343,3 +343,23 @@ def test_few_rows_one_class_one_column():
     assert HoeffdingTree(grace=1).fit([["a"]] * 9, ["only"] * 9).n_leaves_ == 1
     empty = HoeffdingTree().partial_fit([["a"], ["b"]], [0, 1], classes=[0, 1, 2])
     assert empty.predict_proba([["a"]]).shape == (1, 3)
+
+
+def test_a_part_in_which_classes_and_columns_come_late_grows_the_tree_that_its_rows_grow():
+    rng = np.random.default_rng(3)
+    rows, labels = [], []
+    for r in range(200):
+        y = int(rng.integers(3 if r > 120 else 2))
+        row = {"a": "pqr"[y], "b": "st"[int(rng.integers(2))], "c": float(rng.normal(y))}
+        rows.append(row | ({"late": "uvw"[(y + r % 2) % 3]} if r > 60 else {}))
+        labels.append("abc"[y])
+    options = {"warm_up": 30, "grace": 10, "delta": 0.2}
+    single, whole, unasked = (HoeffdingTree(**options) for _ in range(3))
+    for row, label in zip(rows, labels, strict=True):
+        single.learn_one(row, label)
+    whole.test_then_train(rows, labels)
+    unasked.partial_fit(rows, labels)
+    assert single.n_leaves_ > 1
+    for other in (whole, unasked):
+        assert other.tree_ == single.tree_
+        np.testing.assert_allclose(other.predict_proba(rows), single.predict_proba(rows), rtol=1e-9)
