@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -461,3 +462,59 @@ def test_new_values_that_keep_coming_do_not_lay_counts_side_by_side_again_and_ag
     X |= {f"x{i}": rng.normal(size=9000) for i in range(4)}
     HalfLives().test_then_train(X, rng.integers(0, 2, 9000))
     assert sum(nbytes > 2**18 for nbytes in laid) <= 2  # of each of five models
+
+
+def late_columns(n: int = 90) -> tuple[list[dict[str, Any]], list[str]]:
+    """Dicts whose first row has three columns; others come in rows 1, 20 and 50."""
+    rng = np.random.default_rng(5)
+    rows, labels = [], []
+    for r in range(n):
+        y = int(rng.integers(2))
+        row: dict[str, Any] = {"a": "pq"[y ^ int(rng.random() < 0.3)], "b": float(rng.normal(y)), "c": "st"[r % 2]}
+        row |= {f"late {at}": "uv"[y ^ int(rng.random() < 0.2)] for at in (1, 20, 50) if r >= at}
+        rows.append(row)
+        labels.append("ab"[y])
+    return rows, labels
+
+
+@pytest.mark.parametrize("base", [AODE(warm_up=30), NaiveBayes(warm_up=30)], ids=repr)
+def test_subspaces_take_in_columns_that_come_late_at_the_same_row(base: Any, tmp_path: Any) -> None:
+    rows, labels = late_columns()
+    make = lambda: HalfLives(base, half_lives=(10, math.inf), subspaces=3)  # noqa: E731
+    whole, chunks, single = make(), make(), make()
+    expected = whole.test_then_train(rows, labels)
+    parts = []
+    for at in range(0, len(rows), 11):
+        parts.append(chunks.test_then_train(rows[at : at + 11], labels[at : at + 11]))
+        chunks.save(tmp_path / "m.tanager")
+        chunks = tanager.load(tmp_path / "m.tanager")
+    for row, label in zip(rows, labels, strict=True):
+        single.learn_one(row, label)
+    np.testing.assert_allclose(np.concatenate(parts), expected, rtol=1e-9)
+    for other in (chunks, single):
+        assert other.subspaces_ == whole.subspaces_
+        np.testing.assert_allclose(other.predict_proba(rows), whole.predict_proba(rows), rtol=1e-9)
+    seen = [name for own in whole.subspaces_ for name in own]
+    assert {name for name in seen if name.startswith("late")} == {"late 1", "late 20", "late 50"}
+    assert all(
+        "late 50" in own.encoder_.schema
+        for own, names in zip(whole.members_[2::2], whole.subspaces_, strict=True)
+        if "late 50" in names
+    )
+
+
+def test_columns_of_subspaces_are_those_of_rows_that_count() -> None:
+    rows, labels = late_columns()
+    own = HalfLives(half_lives=(10, math.inf), subspaces=2)
+    own.test_then_train([{"z": 1, "c": "s"}, *rows], [None, *labels])
+    other = HalfLives(half_lives=(10, math.inf), subspaces=2).partial_fit(rows, labels)
+    assert own.subspaces_ == other.subspaces_
+    np.testing.assert_allclose(own.predict_proba(rows), other.predict_proba(rows), rtol=1e-9)
+
+
+def test_a_subspace_that_was_drawn_without_a_seed_goes_on_by_it_from_a_file(tmp_path: Any) -> None:
+    rows, labels = late_columns()
+    own = HalfLives(half_lives=(10, math.inf), subspaces=3, random_state=None).partial_fit(rows[:15], labels[:15])
+    own.save(tmp_path / "m.tanager")
+    other = tanager.load(tmp_path / "m.tanager")
+    assert own.partial_fit(rows, labels).subspaces_ == other.partial_fit(rows, labels).subspaces_

@@ -13,13 +13,31 @@ import numpy as np
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.tables import CODE_TYPES, code_table, read_table
+from tanager.encoding.values import is_missing
 from tanager.errors import SchemaMismatch
+from tanager.learning.batch import StreamPart
 
 
 def names_of(X: Any) -> tuple[str, ...]:
     """The names of the columns of any table: its own, or x0, x1, ..."""
     table = read_table(X)
     return table.names or tuple(f"x{i}" for i in range(table.n_columns))
+
+
+def counts(rows: StreamPart, r: int) -> bool:
+    """Whether a row has a label and a weight."""
+    return not is_missing(rows.y[r]) and (rows.weights is None or rows.weights[r] > 0)
+
+
+def names_of_counted(rows: StreamPart) -> tuple[str, ...]:
+    """The names of the columns of rows; of dicts only those in rows that count, as others bring no column."""
+    if not rows_of_dicts(rows.X):
+        return names_of(rows.X)
+    found: dict[str, None] = {}
+    for r, row in enumerate(rows.X):
+        if not found.keys() >= row.keys() and counts(rows, r):
+            found |= dict.fromkeys(row)
+    return tuple(found)
 
 
 def with_columns(X: Any, further: Mapping[str, np.ndarray], known: Sequence[str] | None) -> Any:
