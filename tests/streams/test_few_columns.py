@@ -230,17 +230,3 @@ def test_rows_that_do_not_count_are_not_among_those_that_choose_columns():
     alone = model().partial_fit([rows[r] for r in kept], y[kept])
     assert given.columns_ == alone.columns_
     np.testing.assert_allclose(given.predict_proba(rows), alone.predict_proba(rows), rtol=1e-9)
-
-
-@pytest.mark.parametrize("options", [{"max_columns": 2}, {"max_columns": None, "subspaces": 1}])
-def test_last_labels_that_look_like_numbers_are_values_for_all_members(options):
-    X, y = stream()
-    labels = np.unique(y, return_inverse=True)[1]
-    whole, single = model(lag=1, **options), model(lag=1, **options)
-    whole.test_then_train(X, labels)
-    for row, label in zip(X.tolist(), labels.tolist(), strict=True):
-        single.learn_one({f"x{i}": x for i, x in enumerate(row)}, label)
-    for found in (whole, single):
-        for member in found.members_:
-            if "last class" in member.encoder_.schema:
-                assert member.encoder_.schema["last class"].kind == "categorical"

@@ -503,6 +503,31 @@ def test_subspaces_take_in_columns_that_come_late_at_the_same_row(base: Any, tmp
     )
 
 
+@pytest.mark.parametrize("options", [{"subspaces": 1}, {"more_bins": (5,)}, {"max_columns": 2}])
+def test_late_labels_of_which_some_never_come_are_judged_by_all_ladders(options: dict[str, Any]) -> None:
+    rows, labels = late_columns()
+    known = np.array([None if r % 7 == 3 else label for r, label in enumerate(labels)], dtype=object)
+    whole, parts = (HalfLives(half_lives=(10, math.inf), **options).partial_fit(rows[:5], labels[:5]) for _ in range(2))
+    expected = whole.test_then_train(rows[5:-5], known[5:-5], answered=rows[10:])
+    found = [
+        parts.test_then_train(rows[at : at + 8], known[at : at + 8], answered=rows[at + 5 : at + 13])
+        for at in range(5, len(rows) - 5, 8)
+    ]
+    np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-9)
+    assert parts.weights_ == pytest.approx(whole.weights_, rel=1e-9)
+
+
+@pytest.mark.parametrize("mix", ["stacking", "fixed-share"])
+def test_a_row_without_weight_moves_no_weight_of_a_member(mix: str) -> None:
+    rows, labels = late_columns()
+    weights = np.where(np.arange(len(rows)) % 5 == 4, 0.0, 1.0)
+    given, alone = (HalfLives(half_lives=(10, math.inf), mix=mix) for _ in range(2))
+    given.test_then_train(rows, labels, weights)
+    counted = np.flatnonzero(weights).tolist()
+    alone.test_then_train([rows[r] for r in counted], [labels[r] for r in counted])
+    assert given.weights_ == pytest.approx(alone.weights_, rel=1e-12)
+
+
 def test_columns_of_subspaces_are_those_of_rows_that_count() -> None:
     rows, labels = late_columns()
     own = HalfLives(half_lives=(10, math.inf), subspaces=2)
