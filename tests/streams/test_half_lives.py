@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -543,3 +544,16 @@ def test_a_subspace_that_was_drawn_without_a_seed_goes_on_by_it_from_a_file(tmp_
     own.save(tmp_path / "m.tanager")
     other = tanager.load(tmp_path / "m.tanager")
     assert own.partial_fit(rows, labels).subspaces_ == other.partial_fit(rows, labels).subspaces_
+
+
+@pytest.mark.parametrize("options", [{}, {"subspaces": 2}, {"max_columns": 3}])
+@pytest.mark.filterwarnings("ignore:.* of 6 columns .* missing")
+def test_a_frame_without_some_columns_is_answered_as_rows_without_them(options: dict[str, Any]) -> None:
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (60, 6)).astype(str), columns=list("abcdef"))
+    y = np.random.default_rng(1).integers(0, 2, 60)
+    model = HalfLives(half_lives=(5, math.inf), **options).partial_fit(X, y)
+    for name in "abcdef":
+        frame = X.drop(columns=name)[:5]
+        rows = frame.to_dict("records")
+        for table in (frame, frame.to_dict("list")):
+            np.testing.assert_allclose(model.predict_proba(table), model.predict_proba(rows), rtol=1e-9)

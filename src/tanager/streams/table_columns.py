@@ -12,6 +12,7 @@ import numpy as np
 
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.frames import is_arrow, is_pandas
+from tanager.encoding.matching import with_columns_of
 from tanager.encoding.tables import CODE_TYPES, code_table, read_table
 from tanager.encoding.values import is_missing
 from tanager.errors import SchemaMismatch
@@ -65,7 +66,8 @@ def with_columns(X: Any, further: Mapping[str, np.ndarray], known: Sequence[str]
 def only_columns(X: Any, names: Sequence[str], known: Sequence[str] | None, *, codes: bool = False) -> Any:
     """The table with these columns alone; ``known``: what a model calls all of them, in order.
 
-    Columns of an array of codes become text, unless ``codes`` says that they stay what they are.
+    Columns of an array of codes become text, unless ``codes`` says that they stay what they are. A column that is not
+    there is missing in all rows, of which others tell.
     """
     if rows_of_dicts(X):
         # A table needs a column: a row that has none of these has a gap in the first.
@@ -75,16 +77,7 @@ def only_columns(X: Any, names: Sequence[str], known: Sequence[str] | None, *, c
         if codes and X.dtype in CODE_TYPES:
             return code_table(X[:, [places[name] for name in names]], names)
         return {name: _cells(X[:, places[name]]) for name in names}
-    X = _named(X, known)
-    there = X if isinstance(X, Mapping) else names_of(X)
-    for name in names:
-        if name not in there:
-            raise SchemaMismatch(f"X has no column {name!r}, which some members were fitted on.")
-    if isinstance(X, Mapping):
-        return {name: X[name] for name in names}
-    if is_pandas(X) or type(X).__module__.startswith("polars"):
-        return X[list(names)]
-    return X.select(list(names))
+    return with_columns_of(_named(X, known), names)
 
 
 def _named(X: Any, known: Sequence[str] | None) -> Any:
