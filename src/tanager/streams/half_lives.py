@@ -79,13 +79,14 @@ class HalfLives(Classifier):
         long.
     subspaces : int, default=0
         Further members that see other columns: so many times all half-lives once more, each time over six tenths of the
-        columns, drawn at random, with numbers cut into 5, 20 or 10 bins of equal frequency. They do not see columns
-        that come later.
+        columns, drawn at random, with numbers cut into 5, 20 or 10 bins of equal frequency. Of columns that come later,
+        in rows that are dicts, each sees as many, drawn when they come.
     max_columns : int, "auto" or None, default="auto"
         How many columns the model may see. Where a table has more, the model sees those that tell most about the class,
         and naive Bayes, with all half-lives once more, sees all columns. The choice is made after the first 32, 128 and
-        512 rows of a stream, or by the whole table in ``fit``. None: the model sees all. "auto": 64 where there are
-        more than 100 columns and ``model``, ``more_bins`` and ``subspaces`` are left as they are; else all.
+        512 rows of a stream, or by the whole table in ``fit``. Rows that are dicts may bring too many columns only
+        later; the first 512 are looked at for that, and kept until then. None: the model sees all. "auto": 64 where
+        there are more than 100 columns and ``model``, ``more_bins`` and ``subspaces`` are left as they are; else all.
     random_state : int or None, default=0
         The seed by which columns of ``subspaces`` are drawn; None: another one each time.
     lag : int, default=0
