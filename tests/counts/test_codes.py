@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tanager import JointCounts
+from tanager import AODE, KDB, JointCounts, NaiveBayes
 from tanager.encoding import Column, Schema
 
 
@@ -24,3 +24,19 @@ def test_what_is_missing_in_eight_bits_stays_missing_where_a_column_has_more_val
     weights = np.array([1.0, 2.0, 0.5, 0.25])
     found.update(narrow, labels, weights).subtract(narrow, labels)
     assert found == counts(n_values, order).update(wide, labels, weights)
+
+
+@pytest.mark.parametrize("model", [NaiveBayes, AODE, KDB], ids=lambda own: own.__name__)
+@pytest.mark.parametrize("n_rows", [3, 60])
+def test_a_model_learns_eight_bits_after_sixteen_however_they_come(model, n_rows):
+    first = np.array([[i, i % 3] for i in range(300)], dtype=np.uint16)
+    narrow = np.array([[255, 0], [3, 255], [7, 1]] * (n_rows // 3), dtype=np.uint8)
+    wide = np.where(narrow == 255, 65535, narrow.astype(np.uint16)).astype(np.uint16)
+    labels = np.arange(n_rows) % 2
+    expected, whole, parts = (model().partial_fit(first, np.arange(300) % 2) for _ in range(3))
+    expected.partial_fit(wide, labels)
+    whole.partial_fit(narrow, labels)
+    parts.test_then_train(narrow, labels)
+    for other in (whole, parts):
+        assert other.counts_ == expected.counts_
+        np.testing.assert_allclose(other.predict_proba(narrow), expected.predict_proba(wide), rtol=1e-9)
