@@ -93,7 +93,7 @@ void learn(Pool &pool, const double *answers, const double *judged, const Codes 
         double *own = out + r * pool.n_classes;
         row.answer(answers + r * size, own);
         const int y = labels.at(r);
-        if (y < pool.n_classes)
+        if (y < pool.n_classes && row_weights[r] > 0)  // a row without weight teaches nothing
             row.learn(pool, judged + r * size, y, row_weights[r], answers == judged ? own : nullptr);
         if (trace) std::copy_n(pool.weights, pool.n_members, trace + r * pool.n_members);
     }

@@ -387,3 +387,18 @@ def test_damaged_files_are_refused(soon, change, message):
     state["contest"] = plain | change
     with pytest.raises(ModelFileError, match=message):
         model_of().from_state(state)
+
+
+@pytest.mark.parametrize("first", [20, 45])
+def test_a_part_that_begins_in_the_warm_up_is_learned_as_its_rows_are(soon, first):
+    X, y = changing(120)
+    rows = [{f"x{i}": v for i, v in enumerate(row)} | ({"late": "a"} if r >= 70 else {}) for r, row in enumerate(X)]
+    labels = np.where(np.arange(len(y)) >= 60, y + 1, y)  # another class comes
+    single, whole, parts = model_of(), model_of(), model_of()
+    for row, label in zip(rows, labels.tolist(), strict=True):
+        single.learn_one(row, label)
+    whole.partial_fit(rows, labels)
+    parts.partial_fit(rows[:first], labels[:first]).partial_fit(rows[first:], labels[first:])
+    for other in (whole, parts):
+        same(other, single)
+        np.testing.assert_allclose(other.predict_proba(rows), single.predict_proba(rows), rtol=1e-9)

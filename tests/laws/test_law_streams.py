@@ -179,3 +179,16 @@ def test_a_row_without_a_label_teaches_no_new_value(unseen):
     agree(stream, X, y, None, one_by_one(single, dicts(X), y))
     assert stream.encoder_.schema == single.encoder_.schema
     assert "newer" not in stream.encoder_.schema["x1"].values
+
+
+@pytest.mark.parametrize("unseen", ["ignore", "smooth"])
+@pytest.mark.parametrize("model", [NaiveBayes, AODE, TAN])
+def test_rows_to_answer_with_values_that_are_yet_to_be_learned(model, unseen):
+    X = [["a", "u"], ["b", "v"], ["a", "v"], ["b", "u"], ["a", "u"], ["b", "u"], ["c", "w"], ["d", "v"], ["a", "v"]]
+    y = ["n", "p", "n", "p", "p", "n", "p", "n", "p"]
+    asked = [["d", "u"], ["never", "w"], ["c", "w"], ["d", "never"], ["d", "w"]]
+    whole, single = (model(unseen=unseen).partial_fit(X[:4], y[:4]) for _ in range(2))
+    proba = whole.test_then_train(X[4:], y[4:], answered=asked)
+    for r, (row, question) in enumerate(zip(dicts(X[4:]), dicts(asked), strict=True)):
+        np.testing.assert_allclose(proba[r], list(single.predict_proba_one(question).values()), rtol=1e-9)
+        single.learn_one(row, y[4 + r])

@@ -685,3 +685,19 @@ def test_a_failure_among_the_first_rows_loses_no_row():
         model.test_then_train(X, y)
     assert model.model_.n_warm_up_rows == model.n_rows_ == 640
     assert model.model_.class_count_.sum() == 640
+
+
+@pytest.mark.parametrize("base", [NaiveBayes(warm_up=20), AODE(warm_up=20)], ids=repr)
+def test_a_model_is_saved_after_a_column_has_come_to_vary(base, tmp_path):
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 400)
+    X = {"number": rng.normal(y), "still": np.where(np.arange(400) < 60, 0.0, rng.normal(y))}
+    whole, parts = DriftAware(base, every=10), DriftAware(base, every=10)
+    expected = whole.test_then_train(X, y)
+    for at in range(0, 400, 80):
+        part = {name: cells[at : at + 80] for name, cells in X.items()}
+        proba = parts.test_then_train(part, y[at : at + 80])
+        np.testing.assert_allclose(proba[2:], expected[at + 2 : at + 80], rtol=1e-9)
+        parts.save(tmp_path / "m.tanager")
+        parts = load(tmp_path / "m.tanager")
+    assert len(whole.encoder_.schema["still"].cuts) > 1

@@ -399,3 +399,43 @@ def test_a_cell_that_cannot_be_used_leaves_the_model_as_it_was():
     after = model._kernel.state()
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def odd_rows():
+    """Rows of text and numbers, of which some have no label or no weight; these bring values that no other row has."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 60)
+    rows = [{"word": "ab"[c], "number": float(v)} for c, v in zip(y, rng.normal(y), strict=True)]
+    labels, weights = ["np"[c] for c in y], np.ones(60)
+    for r in range(12, 60, 8):
+        rows[r]["word"], labels[r] = f"new {r}", None
+        rows[r + 3]["word"], weights[r + 3] = f"new {r + 3}", 0.0
+    return rows, labels, weights
+
+
+def test_rows_that_do_not_count_teach_no_value_however_they_come():
+    rows, labels, weights = odd_rows()
+    table = {name: [row[name] for row in rows] for name in ("word", "number")}
+    single, whole, frame, parts = (EvolvingNaiveBayes(warm_up=10) for _ in range(4))
+    for row, label, weight in zip(rows, labels, weights.tolist(), strict=True):
+        single.learn_one(row, label, weight)
+    whole.test_then_train(rows, labels, weights)
+    frame.test_then_train(table, labels, weights)
+    with pytest.warns(DataWarning, match="6 rows have no label"):
+        parts.partial_fit(rows, labels, sample_weight=weights)
+    for model in (single, whole, frame, parts):
+        assert model.encoder_.schema["word"].values == ("a", "b") or model.encoder_.schema["word"].values == ("b", "a")
+        np.testing.assert_array_equal(model.predict_proba(rows), single.predict_proba(rows))
+
+
+def test_rows_to_answer_are_read_by_the_values_that_were_learned_meanwhile():
+    rows = [{"word": word} for word in "aabbabababcacbcacbcb"]
+    labels = ["y" if row["word"] in "ac" else "n" for row in rows]
+    whole, single = EvolvingNaiveBayes(warm_up=5), EvolvingNaiveBayes(warm_up=5)
+    for model in (whole, single):
+        model.partial_fit(rows[:8], labels[:8])
+    asked = [{"word": "c"}] * 12
+    proba = whole.test_then_train(rows[8:], labels[8:], answered=asked)
+    for r, (row, label) in enumerate(zip(rows[8:], labels[8:], strict=True)):
+        np.testing.assert_allclose(proba[r], list(single.predict_proba_one(asked[r]).values()), rtol=1e-9)
+        single.learn_one(row, label)

@@ -151,3 +151,82 @@ def test_columns_that_a_file_does_not_know_are_refused():
     few = few_columns.FewColumns(2, True)
     with pytest.raises(ModelFileError, match="does not know"):
         few.go_on(few_columns.Subspace(("x",), ("y",)), None)
+
+
+def words(n: int = 120, grow: int = 60, seed: int = 3) -> tuple[list[dict], list[str]]:
+    """Rows that name the words they have: new ones come all along, and two of them tell about the class."""
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for r in range(n):
+        y = int(rng.integers(2))
+        known = rng.integers(0, max(2, 12 * (r + 1) // grow), 3)
+        rows.append({f"w{i}": "yes" for i in known.tolist()} | {f"told {y}": "yes"})
+        labels.append("ab"[y])
+    return rows, labels
+
+
+def ways(make, rows, labels, tmp_path):
+    """Models that have learned the same rows whole, in chunks with files in between, one by one, and unasked."""
+    n = len(rows)
+    whole, chunks, single, unasked = make(), make(), make(), make()
+    answers = [whole.test_then_train(rows, labels)]
+    parts = []
+    for at in range(0, n, 13):
+        parts.append(chunks.test_then_train(rows[at : at + 13], labels[at : at + 13]))
+        chunks.save(tmp_path / "m.tanager")
+        chunks = tanager.load(tmp_path / "m.tanager")
+        unasked.partial_fit(rows[at : at + 13], labels[at : at + 13])
+    one = []
+    for row, label in zip(rows, labels, strict=True):
+        one.append([single.predict_proba_one(row).get(c, 0.0) for c in whole.classes_.tolist()])
+        single.learn_one(row, label)
+    late = [p for p in parts if p.shape[1] == len(whole.classes_)]
+    answers += [np.concatenate(late)[-n // 2 :], np.array(one)]
+    return (whole, chunks, single, unasked), answers
+
+
+@pytest.mark.parametrize("grow", [10, 40, 100])
+@pytest.mark.parametrize("options", [{}, {"lag": 1}, {"mix": "fixed-share"}, {"model": NaiveBayes()}])
+def test_columns_of_dicts_become_too_many_at_the_same_row_however_rows_come(grow, options, tmp_path):
+    rows, labels = words(grow=grow)
+    models, (whole, chunks, single) = ways(lambda: model(max_columns=4, **options), rows, labels, tmp_path)
+    assert len(models[0].columns_) == 4
+    np.testing.assert_allclose(chunks, whole[-len(chunks) :], rtol=1e-9)
+    np.testing.assert_allclose(single[5:], whole[5:], rtol=1e-9)
+    for other in models[1:]:
+        assert other.columns_ == models[0].columns_
+        assert other.weights_ == pytest.approx(models[0].weights_, rel=1e-9)
+        np.testing.assert_allclose(other.predict_proba(rows), models[0].predict_proba(rows), rtol=1e-9)
+
+
+def test_columns_that_come_after_the_last_look_are_all_seen():
+    rows, labels = words(grow=20)
+    for row in rows[:40]:
+        row.pop("late", None)
+    early = [{name: value for name, value in row.items() if name.startswith("told")} for row in rows[:40]]
+    found = model(max_columns=4).partial_fit(early + rows[40:], labels)
+    assert len(found.columns_) > 4
+    assert len(found.members_) == len(HALF_LIVES)
+
+
+def test_members_after_too_many_columns_have_learned_all_rows():
+    rows, labels = words(grow=60)
+    found = model(max_columns=4).partial_fit(rows, labels)
+    naive = NaiveBayes().partial_fit(rows, labels)
+    np.testing.assert_allclose(found.members_[2].predict_proba(rows), naive.predict_proba(rows), rtol=1e-9)
+    assert found.n_rows_ == len(rows)
+    assert found.members_[-1].counts_.n_rows == len(rows)
+
+
+def test_rows_that_do_not_count_are_not_among_those_that_choose_columns():
+    X, y = stream()
+    labels, weights = y.astype(object), np.ones(len(y))
+    odd = np.arange(len(y)) % 4 == 3
+    labels[odd & (np.arange(len(y)) % 8 == 3)] = None
+    weights[odd] = 0.0
+    rows = [{f"x{i}": x for i, x in enumerate(row)} for row in X]
+    given = model().partial_fit(rows[:54], labels[:54], sample_weight=weights[:54])
+    kept = [r for r in range(54) if not odd[r]]
+    alone = model().partial_fit([rows[r] for r in kept], y[kept])
+    assert given.columns_ == alone.columns_
+    np.testing.assert_allclose(given.predict_proba(rows), alone.predict_proba(rows), rtol=1e-9)

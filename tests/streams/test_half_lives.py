@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -469,3 +471,97 @@ def test_new_values_that_keep_coming_do_not_lay_counts_side_by_side_again_and_ag
     X |= {f"x{i}": rng.normal(size=9000) for i in range(4)}
     HalfLives().test_then_train(X, rng.integers(0, 2, 9000))
     assert sum(nbytes > 2**18 for nbytes in laid) <= 2  # of each of five models
+
+
+def late_columns(n: int = 90) -> tuple[list[dict[str, Any]], list[str]]:
+    """Dicts whose first row has three columns; others come in rows 1, 20 and 50."""
+    rng = np.random.default_rng(5)
+    rows, labels = [], []
+    for r in range(n):
+        y = int(rng.integers(2))
+        row: dict[str, Any] = {"a": "pq"[y ^ int(rng.random() < 0.3)], "b": float(rng.normal(y)), "c": "st"[r % 2]}
+        row |= {f"late {at}": "uv"[y ^ int(rng.random() < 0.2)] for at in (1, 20, 50) if r >= at}
+        rows.append(row)
+        labels.append("ab"[y])
+    return rows, labels
+
+
+@pytest.mark.parametrize("base", [AODE(warm_up=30), NaiveBayes(warm_up=30)], ids=repr)
+def test_subspaces_take_in_columns_that_come_late_at_the_same_row(base: Any, tmp_path: Any) -> None:
+    rows, labels = late_columns()
+    make = lambda: HalfLives(base, half_lives=(10, math.inf), subspaces=3)  # noqa: E731
+    whole, chunks, single = make(), make(), make()
+    expected = whole.test_then_train(rows, labels)
+    parts = []
+    for at in range(0, len(rows), 11):
+        parts.append(chunks.test_then_train(rows[at : at + 11], labels[at : at + 11]))
+        chunks.save(tmp_path / "m.tanager")
+        chunks = tanager.load(tmp_path / "m.tanager")
+    for row, label in zip(rows, labels, strict=True):
+        single.learn_one(row, label)
+    np.testing.assert_allclose(np.concatenate(parts), expected, rtol=1e-9)
+    for other in (chunks, single):
+        assert other.subspaces_ == whole.subspaces_
+        np.testing.assert_allclose(other.predict_proba(rows), whole.predict_proba(rows), rtol=1e-9)
+    seen = [name for own in whole.subspaces_ for name in own]
+    assert {name for name in seen if name.startswith("late")} == {"late 1", "late 20", "late 50"}
+    assert all(
+        "late 50" in own.encoder_.schema
+        for own, names in zip(whole.members_[2::2], whole.subspaces_, strict=True)
+        if "late 50" in names
+    )
+
+
+@pytest.mark.parametrize("options", [{"subspaces": 1}, {"more_bins": (5,)}, {"max_columns": 2}])
+def test_late_labels_of_which_some_never_come_are_judged_by_all_ladders(options: dict[str, Any]) -> None:
+    rows, labels = late_columns()
+    known = np.array([None if r % 7 == 3 else label for r, label in enumerate(labels)], dtype=object)
+    whole, parts = (HalfLives(half_lives=(10, math.inf), **options).partial_fit(rows[:5], labels[:5]) for _ in range(2))
+    expected = whole.test_then_train(rows[5:-5], known[5:-5], answered=rows[10:])
+    found = [
+        parts.test_then_train(rows[at : at + 8], known[at : at + 8], answered=rows[at + 5 : at + 13])
+        for at in range(5, len(rows) - 5, 8)
+    ]
+    np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-9)
+    assert parts.weights_ == pytest.approx(whole.weights_, rel=1e-9)
+
+
+@pytest.mark.parametrize("mix", ["stacking", "fixed-share"])
+def test_a_row_without_weight_moves_no_weight_of_a_member(mix: str) -> None:
+    rows, labels = late_columns()
+    weights = np.where(np.arange(len(rows)) % 5 == 4, 0.0, 1.0)
+    given, alone = (HalfLives(half_lives=(10, math.inf), mix=mix) for _ in range(2))
+    given.test_then_train(rows, labels, weights)
+    counted = np.flatnonzero(weights).tolist()
+    alone.test_then_train([rows[r] for r in counted], [labels[r] for r in counted])
+    assert given.weights_ == pytest.approx(alone.weights_, rel=1e-12)
+
+
+def test_columns_of_subspaces_are_those_of_rows_that_count() -> None:
+    rows, labels = late_columns()
+    own = HalfLives(half_lives=(10, math.inf), subspaces=2)
+    own.test_then_train([{"z": 1, "c": "s"}, *rows], [None, *labels])
+    other = HalfLives(half_lives=(10, math.inf), subspaces=2).partial_fit(rows, labels)
+    assert own.subspaces_ == other.subspaces_
+    np.testing.assert_allclose(own.predict_proba(rows), other.predict_proba(rows), rtol=1e-9)
+
+
+def test_a_subspace_that_was_drawn_without_a_seed_goes_on_by_it_from_a_file(tmp_path: Any) -> None:
+    rows, labels = late_columns()
+    own = HalfLives(half_lives=(10, math.inf), subspaces=3, random_state=None).partial_fit(rows[:15], labels[:15])
+    own.save(tmp_path / "m.tanager")
+    other = tanager.load(tmp_path / "m.tanager")
+    assert own.partial_fit(rows, labels).subspaces_ == other.partial_fit(rows, labels).subspaces_
+
+
+@pytest.mark.parametrize("options", [{}, {"subspaces": 2}, {"max_columns": 3}])
+@pytest.mark.filterwarnings("ignore:.* of 6 columns .* missing")
+def test_a_frame_without_some_columns_is_answered_as_rows_without_them(options: dict[str, Any]) -> None:
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (60, 6)).astype(str), columns=list("abcdef"))
+    y = np.random.default_rng(1).integers(0, 2, 60)
+    model = HalfLives(half_lives=(5, math.inf), **options).partial_fit(X, y)
+    for name in "abcdef":
+        frame = X.drop(columns=name)[:5]
+        rows = frame.to_dict("records")
+        for table in (frame, frame.to_dict("list")):
+            np.testing.assert_allclose(model.predict_proba(table), model.predict_proba(rows), rtol=1e-9)

@@ -343,3 +343,23 @@ def test_few_rows_one_class_one_column():
     assert HoeffdingTree(grace=1).fit([["a"]] * 9, ["only"] * 9).n_leaves_ == 1
     empty = HoeffdingTree().partial_fit([["a"], ["b"]], [0, 1], classes=[0, 1, 2])
     assert empty.predict_proba([["a"]]).shape == (1, 3)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 10])
+def test_a_part_in_which_classes_and_columns_come_late_grows_the_tree_that_its_rows_grow(seed):
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for r in range(150):
+        y = int(rng.integers(4 if r > 100 else 2))
+        row = {"a": "pqr"[(y + int(rng.integers(2))) % 3], "b": "st"[int(rng.random() < 0.3 + 0.2 * y)]}
+        rows.append(row | ({"late": "uvw"[(y + r % 2) % 3]} if r > 60 else {}))
+        labels.append("abcd"[y])
+    options = {"warm_up": 30, "grace": 15, "delta": 0.2, "tie": 0.0}
+    single, whole, unasked = (HoeffdingTree(**options) for _ in range(3))
+    for row, label in zip(rows, labels, strict=True):
+        single.learn_one(row, label)
+    whole.test_then_train(rows, labels)
+    unasked.partial_fit(rows[:50], labels[:50]).partial_fit(rows[50:], labels[50:])
+    for other in (whole, unasked):
+        assert other.tree_ == single.tree_
+        np.testing.assert_allclose(other.predict_proba(rows), single.predict_proba(rows), rtol=1e-9)

@@ -32,7 +32,7 @@ from tanager.counts.align import (
 )
 from tanager.counts.display import counts_html
 from tanager.counts.memory import as_bytes, check_budget, readable
-from tanager.encoding.codes import refuse_full_codes, row_array
+from tanager.encoding.codes import refuse_full_codes, row_array, widened
 from tanager.encoding.schema import Schema
 from tanager.encoding.typing import RowOfCodes
 from tanager.encoding.validation import check_weights
@@ -586,6 +586,8 @@ class JointCounts(Listed):
         return raw if halvings == self.halvings else np.ldexp(raw, halvings - self.halvings)
 
     def _count(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sign: int, n_jobs: int) -> None:
+        if codes.dtype == np.uint8 and self.schema.n_values.max(initial=0) > 255:
+            codes = widened(codes)  # in which 255 is a value, and no longer marks what is missing
         if sign > 0:
             self.make_sure_of_room(codes)
         if self.scale != 1.0:

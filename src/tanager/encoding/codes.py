@@ -23,6 +23,15 @@ def code_type(most_values: int, unseen: str) -> type[np.uint8] | type[np.uint16]
     return np.uint8 if codes <= 255 else np.uint16
 
 
+def widened(codes: np.ndarray) -> np.ndarray:
+    """Codes of 16 bits; missing stays missing."""
+    if codes.dtype == np.uint16:
+        return codes
+    wide = codes.astype(np.uint16)
+    wide[codes == 255] = 65535
+    return wide
+
+
 def row_array(codes: RowOfCodes) -> np.ndarray:
     """The codes of one row as an array."""
     return np.frombuffer(bytearray(codes), np.uint8) if isinstance(codes, bytes) else codes

@@ -11,7 +11,7 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, codec, unsettled
-from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
+from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of, widened
 from tanager.encoding.dates import DatesOption
 from tanager.encoding.display import encoder_html
 from tanager.encoding.kinds import (
@@ -490,7 +490,8 @@ class Encoder(TableTransformer):
         if not self._all_codes or table.codes is None or any(c.column.closed for c in self._codecs):
             return None
         self._order(table, name)
-        return table.codes
+        # In 8 bits 255 marks missing cells, also where a column has so many values that it is one of them.
+        return widened(table.codes) if self._most_values > 255 else table.codes
 
     def adopt(self, schema: Schema) -> None:
         """Take over a schema that grew from ours."""

@@ -91,6 +91,12 @@ def aligned(X: Any, names: Sequence[str], name: str, told: Told) -> Any:
         return X
     refuse_strangers(given, names, name)
     tell_differences(given, names, frozenset(names), name, told, "learned")
+    return with_columns_of(X, names)
+
+
+def with_columns_of(X: Any, names: Sequence[str]) -> Any:
+    """The same without a word."""
+    given = read_table(X).names or ()
     if isinstance(X, Mapping):
         empty = [None] * read_table(X).n_rows
         return {column: X.get(column, empty) for column in names}

@@ -30,7 +30,7 @@ from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, warn_user
 from tanager.estimator import Estimator, shows_text
 from tanager.labelled import LabelledTable
-from tanager.learning import answer_then_learn, first_rows, model_state, reading
+from tanager.learning import answer_then_learn, first_rows, in_order, model_state, reading
 from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.display import model_html
@@ -375,15 +375,29 @@ class Classifier(TakesTurns, Estimator):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         batch, classes = self._read(X, y, sample_weight, times)
+        # First rows are kept as they came, and dicts may bring new columns.
+        rows = X if not self.columns_fixed or rows_of_dicts(X) else batch.X
+        batch = Batch(rows, batch.labels, batch.weights, batch.times)
+        if self._learns_in_order:
+            in_order.learn_in_order(self, rows, reading.as_labels(y), batch)
+        else:
+            self._learn_together(batch, classes)
+
+    def _learn_together(self, batch: Batch, classes: np.ndarray) -> None:
+        """Learn rows that were checked, with all classes that are known then."""
         if batch.weights is not None and not batch.weights.any():
             self.add_classes(classes)  # such rows teach their class and nothing else
             return
         if not self.columns_fixed:
-            first_rows.warm_up_with(self, Batch(X, batch.labels, batch.weights, batch.times), classes)
-        else:  # dicts may bring new columns, so they are passed as they came
-            rows = X if rows_of_dicts(X) else batch.X
-            self._count(Batch(rows, batch.labels, batch.weights, batch.times), classes)
+            first_rows.warm_up_with(self, batch, classes)
+        else:
+            self._count(batch, classes)
         self.note_columns()
+
+    @property
+    def _learns_in_order(self) -> bool:
+        """Whether what a row teaches depends on the classes and columns that are known by then."""
+        return False
 
     def _read(self, X: Any, y: Any, sample_weight: Any, times: Any) -> tuple[Batch, np.ndarray]:
         """Checked rows, and all classes, some of them perhaps new; nothing is changed but the names that are noted."""

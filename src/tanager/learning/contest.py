@@ -21,13 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager import saved
-from tanager.counts.align import as_label_array
 from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes, check_budget
-from tanager.encoding.validation import one_dimensional
-from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
 from tanager.learning import stream
 from tanager.learning.counting import follow_vocabulary
@@ -350,14 +347,3 @@ def _counted(model: CountsClassifier, s: int, block: Block | None) -> JointCount
     if block is not None:
         counts.update(block.codes, block.labels, block.weights, n_jobs=model.n_threads)
     return counts
-
-
-def rows_by_class(model: CountsClassifier, y: Any) -> list[tuple[int, int]]:
-    """Rows in parts that begin where a class is new."""
-    labels, known = as_label_array(one_dimensional(y)).tolist(), set(model.class_codes)
-    starts = [0]
-    for label in dict.fromkeys(labels):
-        if label not in known and not is_missing(label):
-            starts.append(labels.index(label))
-    starts = sorted(set(starts))
-    return list(zip(starts, [*starts[1:], len(labels)], strict=True))

@@ -25,7 +25,7 @@ from tanager.counts.forgetting import Clock, Decay, Window, as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Encoder, Schema, encode_more_labels
-from tanager.encoding.chunks import rows_of_dicts, take_rows
+from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.codes import checked_codes
 from tanager.encoding.dates import DatesOption
 from tanager.encoding.kinds import BinsOption
@@ -52,7 +52,7 @@ from tanager.learning.answer_then_learn import Answers
 from tanager.learning.answering import Answering, Current, row_plan
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
-from tanager.learning.contest import Contest, rows_by_class
+from tanager.learning.contest import Contest
 from tanager.learning.explaining import explain
 from tanager.learning.explanations import Explanations
 from tanager.learning.from_counts import from_counts
@@ -526,6 +526,11 @@ class CountsClassifier(Classifier):
         """Whether rows are answered before they are learned, so that it matters which values are known by then."""
         return False
 
+    @property
+    def _learns_in_order(self) -> bool:
+        """Where rows are answered before they are learned, no class and no column is known before its first row."""
+        return self.answers_to_learn
+
     def _run(self, lap: stream.Lap) -> None:
         """Answer and learn encoded rows, one after the other."""
         if self._contest is None:
@@ -602,15 +607,8 @@ class CountsClassifier(Classifier):
             self.check_row_times(None if batch.times is None else batch.times[which], int(which.sum()))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
-        """With ``recut``, rows are learned up to the next look at the cut points, then the rest.
-
-        Where rows are answered before they are learned, no class is known before its first row.
-        """
-        if self._contest is not None and self.columns_fixed and reading.labels_all(X, y):
-            for rows in rows_by_class(self, y):
-                given = (None if cells is None else take_rows(cells, *rows) for cells in (X, y, sample_weight, times))
-                super()._learn(*given)
-        elif self._recutting is not None and reading.labels_all(X, y):
+        """With ``recut``, rows are learned up to the next look at the cut points, then the rest."""
+        if self._recutting is not None and reading.labels_all(X, y):
             learn_between_looks(self, X, y, sample_weight, times, super()._learn)
         else:
             super()._learn(X, y, sample_weight, times)

@@ -190,6 +190,12 @@ def rows_of_stage(model: Classifier, most: int) -> int:
     return min(most, min(2 * model._warm_up.stage, model.warm_up) - model._warm_up.n_rows)
 
 
+def rows_to_stage(model: Classifier) -> int:
+    """How many further rows that count it takes until columns are looked at again, or fixed by a given schema."""
+    before = 0 if model._warm_up is None else model._warm_up.n_rows
+    return 1 if model.schema is not None else min(1 << before.bit_length(), max(model.warm_up, before + 1)) - before
+
+
 def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
     """Rows of a warm-up were counted: keep them, for the cut points to come."""
     warm = model._warm_up

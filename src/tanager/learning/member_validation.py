@@ -17,9 +17,10 @@ import numpy as np
 from tanager import _kernels, saved
 from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay, as_window
+from tanager.encoding.codes import widened
 from tanager.errors import ModelFileError
 from tanager.learning.member_scores import MemberScores
-from tanager.learning.rows import KeptRows, widened
+from tanager.learning.rows import KeptRows
 from tanager.learning.search_rows import FEWEST_ROWS, rows_within
 from tanager.scoring.forms import SumOfProducts, naive
 from tanager.scoring.view import View

@@ -10,6 +10,7 @@ import numpy as np
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import check_budget
+from tanager.encoding.codes import widened
 from tanager.encoding.typing import RowOfCodes
 from tanager.errors import DataError
 
@@ -296,15 +297,6 @@ class KeptRows:
     def check_budget(self, max_memory: Any, name: str, way_out: str = "Raise max_memory.") -> None:
         """Refuse to keep more rows than the budget allows."""
         check_budget(self.nbytes, max_memory, f"{name} keeps the rows it chooses its structure by, which", way_out)
-
-
-def widened(codes: np.ndarray) -> np.ndarray:
-    """Codes of 16 bits; missing stays missing."""
-    if codes.dtype == np.uint16:
-        return codes
-    wide = codes.astype(np.uint16)
-    wide[codes == 255] = 65535
-    return wide
 
 
 def _key(row: np.ndarray, label: Any, numbers: np.ndarray | None, r: int) -> bytes:

@@ -87,7 +87,7 @@ def encode_next(model: CountsClassifier, rows: StreamPart) -> tuple[Block, Query
     rows, name = rows.part(0, n), type(model).__name__
     labels, _ = model.label_codes(rows.y)
     rows = replace(rows, X=read_table(rows.X))  # so that columns are read once
-    until = model.encoder_.rows_until_cut(rows.X, _where_labelled(labels, rows.weights), name)
+    until = model.encoder_.rows_until_cut(rows.X, where_labelled(labels, rows.weights), name)
     if until == 0:
         return None
     if until is not None:  # the row that a column is cut by goes by itself
@@ -98,7 +98,7 @@ def encode_next(model: CountsClassifier, rows: StreamPart) -> tuple[Block, Query
 
 def encode_rows(model: CountsClassifier, rows: StreamPart, labels: np.ndarray) -> Block:
     """Encode rows of known columns, with their class codes; the encoder has met their values then, no count has."""
-    codes = model.encoder_.update(rows.X, _where_labelled(labels, rows.weights), type(model).__name__)
+    codes = model.encoder_.update(rows.X, where_labelled(labels, rows.weights), type(model).__name__)
     return Block(codes, labels, rows.weights, rows.times, numbers_of(model, rows.X))
 
 
@@ -108,7 +108,7 @@ def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | No
     Nothing is counted yet. Rows without a label, or without weight, teach no value.
     """
     labels, classes = model.label_codes(y)
-    weighed = _where_labelled(labels, weights)
+    weighed = where_labelled(labels, weights)
     batch = Batch(model.validate_table(X, reset=True), labels, weighed, check_times(times, len(labels)))
     model.add_classes(classes)
     model._start_encoder(batch, stream=True)
@@ -372,6 +372,8 @@ def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:
         leaving = rows.numbers, queue[1], queue[2].copy()  # before the kernels write new weights
     scores = model._stream_scores()
     answered = None if lap.asked is None else lap.asked.codes
+    if answered is not None and model.unseen == "smooth":  # by then, which may be before a value that the encoder knows
+        answered = _as_unseen(model, answered)
     if scores is None:
         went = view.stream(block, lap.out, steps, answered=answered, queue=queue, own=lap.own)
     else:
@@ -487,7 +489,7 @@ def with_first_values(column: Column, n: int) -> Column:
     return replace(column, values=column.values[:n], other=False, n_codes=min(column.n_codes, n))
 
 
-def _where_labelled(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+def where_labelled(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
     """Weights that are 0 where there is no label: such a row teaches no new value."""
     known = labels != np.iinfo(labels.dtype).max
     if known.all():

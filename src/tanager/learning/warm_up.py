@@ -8,12 +8,12 @@ import numpy as np
 
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows, own_copy, rows_of_dicts, stack
+from tanager.encoding.codes import widened
 from tanager.encoding.kinds import settled
 from tanager.encoding.matching import Told, aligned
 from tanager.encoding.tables import Table, read_table
 from tanager.errors import DataError, warn_user
 from tanager.learning.batch import Batch
-from tanager.learning.rows import widened
 
 
 class WarmUp:

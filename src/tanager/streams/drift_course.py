@@ -10,6 +10,7 @@ import numpy as np
 
 from tanager.counts.block import Block
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.codes import widened
 from tanager.encoding.tables import read_table
 from tanager.encoding.typing import Label, Time
 from tanager.encoding.values import is_missing
@@ -17,7 +18,6 @@ from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.first_rows import keep_for_warm_up, rows_of_stage
-from tanager.learning.rows import widened
 from tanager.learning.stream import encode_next, encode_rows, rows_at_once
 from tanager.streams.drift_models import RunningModels
 from tanager.streams.drift_policy import Policy

@@ -37,6 +37,7 @@ from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.first_rows import keep_provisional_row, provisional_row
 from tanager.learning.reading import check_row
+from tanager.learning.stream import where_labelled
 from tanager.listed import names_in
 from tanager.scoring.decision import check_costs
 from tanager.shortcuts import public
@@ -415,7 +416,9 @@ class EvolvingNaiveBayes(Classifier):
         return self
 
     def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
-        codes, numbers = self._rows_to_learn(batch.X, batch.weights)
+        if rows_of_dicts(batch.X) and not self.learns_unlabelled:  # such rows bring no column
+            batch = batch.only_counted()
+        codes, numbers = self._rows_to_learn(batch.X, batch.labels, batch.weights)
         if classes is not None:
             self.add_classes(classes)
         if "_given" in self.__dict__:
@@ -431,11 +434,13 @@ class EvolvingNaiveBayes(Classifier):
             rest = [None if part is None else part[some] for part in more]
             self._kernel.learn(codes[some], numbers[some], labels[some], *rest)
 
-    def _rows_to_learn(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Codes and numbers of rows; new values, and in dicts new names, are taken in."""
+    def _rows_to_learn(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Codes and numbers of rows; new values, and in dicts new names, are taken in, of rows that teach something."""
         self._check_support(X)
         if rows_of_dicts(X):
             self._add_columns(X)
+        if not self.learns_unlabelled:
+            weights = where_labelled(labels, weights)
         return self.encoder_.update(X, weights, type(self).__name__)[:, self._coded], self._numbers(X)
 
     def _numbers(self, X: Any) -> np.ndarray:
@@ -516,10 +521,10 @@ class EvolvingNaiveBayes(Classifier):
         return self
 
     def _goes_quickly(self, row: Mapping[str, Any], sample_weight: float) -> bool:
-        """Whether a row has nothing new but perhaps values."""
+        """Whether a row counts, and has nothing new but perhaps values."""
         if not self.columns_fixed or self.encoder_.new_names(row):
             return False
-        return is_weight(sample_weight)
+        return is_weight(sample_weight) and sample_weight > 0
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Label, float]:
         """Probability of every class known so far; an empty dict before the first row."""
@@ -538,9 +543,9 @@ class EvolvingNaiveBayes(Classifier):
         if m == 0:
             return self._answer_and_learn_first(rows)
         rows = rows.part(0, m)
-        to_answer = () if rows.answered is None else self._rows_to_answer(rows.answered)
-        codes, numbers = self._rows_to_learn(rows.X, rows.weights)
         labels, classes = self.label_codes(rows.y)
+        codes, numbers = self._rows_to_learn(rows.X, labels, rows.weights)
+        to_answer = () if rows.answered is None else self._rows_to_answer(rows.answered)  # by values of these rows, too
         self.add_classes(classes)
         out = np.empty((m, len(self.classes_)))
         self._learn_rows(codes, numbers, labels, rows.weights, out, *to_answer)

@@ -41,7 +41,7 @@ from tanager.streams.last_labels import LastLabels, check_lag
 from tanager.streams.member_plan import MemberPlan
 from tanager.streams.pool import KINDS, Pool
 from tanager.streams.subspace import check_random_state, may_be_codes
-from tanager.streams.table_columns import names_of
+from tanager.streams.table_columns import names_of, names_of_counted
 from tanager.streams.weight_display import weights_html
 from tanager.streams.weight_history import WeightHistory
 
@@ -79,13 +79,14 @@ class HalfLives(Classifier):
         long.
     subspaces : int, default=0
         Further members that see other columns: so many times all half-lives once more, each time over six tenths of the
-        columns, drawn at random, with numbers cut into 5, 20 or 10 bins of equal frequency. They do not see columns
-        that come later.
+        columns, drawn at random, with numbers cut into 5, 20 or 10 bins of equal frequency. Of columns that come later,
+        in rows that are dicts, each sees as many, drawn when they come.
     max_columns : int, "auto" or None, default="auto"
         How many columns the model may see. Where a table has more, the model sees those that tell most about the class,
         and naive Bayes, with all half-lives once more, sees all columns. The choice is made after the first 32, 128 and
-        512 rows of a stream, or by the whole table in ``fit``. None: the model sees all. "auto": 64 where there are
-        more than 100 columns and ``model``, ``more_bins`` and ``subspaces`` are left as they are; else all.
+        512 rows of a stream, or by the whole table in ``fit``. Rows that are dicts may bring too many columns only
+        later; the first 512 are looked at for that, and kept until then. None: the model sees all. "auto": 64 where
+        there are more than 100 columns and ``model``, ``more_bins`` and ``subspaces`` are left as they are; else all.
     random_state : int or None, default=0
         The seed by which columns of ``subspaces`` are drawn; None: another one each time.
     lag : int, default=0
@@ -172,7 +173,9 @@ class HalfLives(Classifier):
             self.__dict__.pop(name, None)
         plan = self._plan
         one = self.model is None and not self.more_bins and not self.subspaces
-        self._ladders = Ladders(plan, FewColumns(self.max_columns, one, codes=may_be_codes(plan.base)))
+        self._ladders = Ladders(
+            plan, FewColumns(self.max_columns, one, codes=may_be_codes(plan.base)), self.random_state
+        )
         self._start_weights()
         self._labels = LastLabels(self.lag, self.delay) if self.lag else None
         self.n_rows_ = 0
@@ -218,10 +221,24 @@ class HalfLives(Classifier):
         if names is not None:
             self.feature_names_in_ = names[~np.isin(names, further)]
 
-    def _limit_columns(self, X: Any) -> None:
-        """Before the first row: where a table has many columns, there are other members."""
-        if self._ladders.limit_columns(X):
-            self._start_weights()
+    def _limit_columns(self, names: Sequence[str]) -> None:
+        """With these columns there are too many: from now on there are other members, which learn the rows so far."""
+        learned, n = self._ladders.limit_columns(names), self.n_rows_
+        self._start_weights()
+        if learned is None:
+            return
+        self.n_rows_ = done = 0
+        while done < len(learned):
+            left = learned.part(done, len(learned))
+            said = self._ladders.run(left)
+            self._mix(said, None if left.weights is None else left.weights[: len(said)])
+            done += len(said)
+        self.n_rows_ = n
+
+    def _limit_by(self, X: Any) -> None:
+        """Before the first row: a whole table says how many columns there are."""
+        if self._ladders.are_too_many(names := names_of(X)):
+            self._limit_columns(names)
 
     # --- last labels as columns ---------------------------------------------------------------------------------
 
@@ -234,10 +251,7 @@ class HalfLives(Classifier):
         """Rows that come next, with the labels that had arrived when each was answered, where they are asked for."""
         if self._labels is not None:
             self._labels.choose_names(X, self._first.target_name_)
-            for model in self.members_:
-                self._labels.declare(model)
-        further = () if self._labels is None else self._labels.names or ()
-        self._ladders.draw_subspaces(X, further, self.random_state)
+            self._ladders.have_labels(self._labels.names or ())
         return X if self._labels is None else self._labels.for_learning(X, labels, weights, self._known)
 
     def _to_answer(self, X: Any) -> Any:
@@ -288,7 +302,7 @@ class HalfLives(Classifier):
         """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
         self.start(target=target)
         X = self._to_learn(X, as_labels(y), None)
-        self._limit_columns(X)
+        self._limit_by(X)
         self._ladders.fit_schema(X, y, target)
         self._follow()
         return self
@@ -300,7 +314,7 @@ class HalfLives(Classifier):
         check_lengths(m, labels)
         first.target_name_ = first.target_name_ or column_name(y)
         rows = StreamPart(self._to_learn(X, labels, weights), labels, weights, check_times(times, m))
-        self._limit_columns(rows.X)
+        self._limit_by(rows.X)
         said = self._ladders.fit(rows)
         self._follow()
         own = rows.weights
@@ -340,11 +354,11 @@ class HalfLives(Classifier):
         """Answer every row from the rows before it, then learn it; see ``Classifier.test_then_train``."""
         if not self.started:
             self.start()
-        if self._labels is not None or self.subspaces:
+        if self._labels is not None:
             labels, weights = as_labels(y), check_weights(sample_weight, n_rows(X))
             check_lengths(n_rows(X), labels)
             given, X = X, self._to_learn(X, labels, weights)
-            if self._labels is not None and answered is not None and n_rows(answered) == n_rows(given):
+            if answered is not None and n_rows(answered) == n_rows(given):
                 answered = self._labels.for_late_answers(answered, labels, weights, self._known or names_of(given))
         return super().test_then_train(X, y, sample_weight, times, answered)
 
@@ -355,39 +369,54 @@ class HalfLives(Classifier):
             self.start()
         weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
         times = None if time is None else check_times([time], 1)
-        only = self._ladders.only if self._labels is None else None
-        if only is not None and only.learn_dict(row, y, sample_weight, times, self._pool):
-            self._note_row()
-            return self
-        said = None if only is None else only.run_dict(row, y, sample_weight, times)
-        if said is not None:
-            self._mix(said, weights)
+        if self._labels is None and self._learn_dict(row, y, sample_weight, weights, times):
             return self
         labels = np.empty(1, dtype=object)
         labels[0] = y
         (row,) = self._to_learn([row], labels, weights)
-        self._limit_columns([row])
-        only = self._ladders.only
-        if only is not None and only.learn_dict(row, y, sample_weight, times, self._pool):
-            self._note_row()
-            self._note(labels, weights)
-            return self
-        said = None if only is None else only.run_dict(row, y, sample_weight, times)
-        if said is not None:
-            self._mix(said, weights)
+        if self._labels is not None and self._learn_dict(row, y, sample_weight, weights, times):
             self._note(labels, weights)
             return self
         self._answer_and_learn(StreamPart([row], labels, weights, times))
         return self
 
+    def _learn_dict(
+        self, row: Mapping[str, Any], y: Any, weight: float, weights: np.ndarray | None, times: np.ndarray | None
+    ) -> bool:
+        """Learn one row by a short way, where there is one ladder and the row brings nothing new; whether it did."""
+        only = self._ladders.only_for(row)
+        if only is None:
+            return False
+        if only.learn_dict(row, y, weight, times, self._pool):
+            self._note_row()
+        elif (said := only.run_dict(row, y, weight, times)) is not None:
+            self._mix(said, weights)
+        else:
+            return False
+        self._ladders.keep_row(row, y, weight, times)
+        self._warm_up = self._ladders.first_rows
+        return True
+
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn rows with every member, then let the weights follow."""
-        self._limit_columns(rows.X)
+        n = self._ladders.rows_until_limit(rows)
+        if n == 0:
+            return self._answer_and_limit(rows.part(0, 1))
+        rows = rows.part(0, n)
         said = self._ladders.run(rows)
         rows = rows.part(0, len(said))
         self._follow()
         self._note(rows.y, rows.weights)
         return said.classes, self._mix(said, rows.weights)
+
+    def _answer_and_limit(self, row: StreamPart) -> Answers:
+        """Answer and learn the next row, which brings too many columns: the answer is that of the members so far."""
+        said = None
+        if self.has_learned:
+            said = self.classes_, self._pool.mix(self._ladders.answer(row.to_answer, stream=True))
+        self._limit_columns(names_of_counted(row))
+        now = self._answer_and_learn(row)
+        return now if said is None else said
 
     def _mix(self, said: Said, weights: np.ndarray | None) -> np.ndarray:
         """What the pool makes of answers, row after row; the weights learn."""
@@ -570,6 +599,7 @@ class HalfLives(Classifier):
         self.n_rows_, every = saved.read("state of its stream", state["state"], expected).values()
         if self._labels is not None:
             self._labels.take_plain(state["state"].get("last_labels"))
+            self._ladders.have_labels(self._labels.names or ())
         self._ladders.take_state(state["state"], state["arrays"], state["models"], state.get("warm_up"))
         self._start_weights()
         self._pool.take_arrays(state["arrays"])

@@ -182,6 +182,11 @@ class HoeffdingTree(Classifier):
     def _cuts_numbers(self) -> bool:
         return True
 
+    @property
+    def _learns_in_order(self) -> bool:
+        """A split is judged by the classes and columns that are known by then."""
+        return True
+
     def _start_model(self) -> None:
         before: GrowingTree | None = self.__dict__.get("_tree")
         columns = self.encoder_, self.encoder_.schema, self.classes_

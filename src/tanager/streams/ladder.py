@@ -63,14 +63,24 @@ class Said:
     def __len__(self) -> int:
         return len(self.answers)
 
+    @property
+    def what_is_judged(self) -> np.ndarray:
+        """What members said of the rows just learned; where nothing was, their labels teach nothing."""
+        return self.answers if self.judged is None else self.judged
+
+
+def any_judged(said: list[Said]) -> bool:
+    """Whether some members have said something of rows that they have just learned."""
+    return any(own.judged is not None for own in said)
+
 
 def joined_rows(parts: list[Said]) -> Said:
     """What was said of rows one behind the other, of the same classes."""
     if len(parts) == 1:
         return parts[0]
     answers, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("answers", "labels"))
-    judged = [part.judged for part in parts if part.judged is not None]
-    return Said(parts[0].classes, answers, labels, np.concatenate(judged) if judged else None)
+    judged = np.concatenate([part.what_is_judged for part in parts]) if any_judged(parts) else None
+    return Said(parts[0].classes, answers, labels, judged)
 
 
 class Ladder:

@@ -9,10 +9,9 @@ import numpy as np
 
 from tanager import saved
 from tanager.encoding.arrays import index_objects
-from tanager.encoding.chunks import n_rows
+from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.values import plain
 from tanager.errors import ModelFileError, OptionError, is_whole
-from tanager.learning.classifier import Classifier
 from tanager.streams.table_columns import names_of, with_columns
 
 _KINDS = {
@@ -58,21 +57,14 @@ class LastLabels:
         self.waiting: list[str | None] = []
 
     def choose_names(self, X: Any, target: str | None) -> None:
-        """Call the columns by what the class is called, and by no name that the first table has."""
+        """Call the columns by what the class is called, and by no name that the first row has."""
         if self.names is not None:
             return
-        taken = set(names_of(X))
+        taken = set(names_of(take_rows(X, 0, 1)))
         made = [f"last {target or 'class'}" + (f" {k}" if k > 1 else "") for k in range(1, self.n + 1)]
         while not taken.isdisjoint(made):
             made = [f"{name}_" for name in made]
         self.names = tuple(made)
-
-    def declare(self, model: Classifier) -> None:
-        """Let a model that has seen no row know that labels are values, also where they look like numbers."""
-        if model.knows_columns or model.categorical == "all" or self.names is None:
-            return
-        given = model.categorical or ()
-        model.categorical = [*given, *(name for name in self.names if name not in given)]
 
     # --- columns ------------------------------------------------------------------------------------------------
 

@@ -9,13 +9,12 @@ import numpy as np
 
 from tanager import saved
 from tanager.counts.align import class_map
-from tanager.encoding import Encoder, Schema
+from tanager.encoding import Column, Encoder, Schema
 from tanager.encoding.bins import cut, find_cuts
-from tanager.encoding.codes import code_type
+from tanager.encoding.codes import code_type, widened
 from tanager.encoding.kinds import settled
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import widened
 
 UNKNOWN = 65535
 
@@ -29,7 +28,10 @@ class LastNumbers:
 
     def __init__(self, model: CountsClassifier) -> None:
         self._how = _how_to_cut(model)
-        self.columns = list(self._how)
+        schema = model.encoder_.schema
+        self.columns = [
+            i for i, column in enumerate(schema.columns) if _is_cut(column)
+        ]  # those that are cut later stay
         self.size = int(model.warm_up)
         self.since = 0  # rows since cut points were learned
         self._cuts: dict[int, tuple[float, ...]] = {}
@@ -95,8 +97,8 @@ class LastNumbers:
         self.since, self._moved = 0, None
         counted = self._labels[0] != UNKNOWN
         labels, numbers = self._labels[0][counted], np.asfortranarray(self._numbers[0][counted])
-        for j, (i, how) in enumerate(self._how.items()):
-            cuts = tuple(find_cuts(numbers[:, j], *how, labels, None).tolist()) if len(labels) else ()
+        for j, i in enumerate(self.columns):
+            cuts = tuple(find_cuts(numbers[:, j], *self._how[i], labels, None).tolist()) if len(labels) else ()
             self._cuts[i] = cuts or schema[i].cuts  # a column without cut points would be lost
 
     # --- files --------------------------------------------------------------------------------------------------
@@ -110,29 +112,35 @@ class LastNumbers:
         if self._labels:
             self._trim()
             arrays = {"last-numbers": np.ascontiguousarray(self._numbers[0]), "last-labels": self._labels[0]}
-        return {"since": self.since, "cuts": [[i, list(cuts)] for i, cuts in self._cuts.items()]}, arrays
+        cuts = [[i, list(own)] for i, own in self._cuts.items()]
+        return {"since": self.since, "cuts": cuts, "columns": self.columns}, arrays
 
     def take_state(self, state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Take back what ``to_state`` gave."""
         cuts = saved.items(saved.row(saved.whole(), saved.items(saved.figure())))
-        self.since, found = saved.read("rows of its stream", state, {"since": saved.whole(), "cuts": cuts}).values()
+        columns = saved.items(saved.whole(0, len(self._how) - 1), distinct=True)
+        kinds = {"since": saved.whole(), "cuts": cuts, "columns": columns}
+        numeric = set(self.columns)  # by now
+        given = {"columns": self.columns} | dict(state)  # which older files do not have
+        self.since, found, self.columns = saved.read("rows of its stream", given, kinds).values()
         self._cuts = {i: tuple(own) for i, own in found}
         numbers = saved.field(
             "rows of its stream", arrays, "last-numbers", saved.numbers(None, len(self.columns), gaps=True)
         )
         labels = saved.field("rows of its stream", arrays, "last-labels", saved.array("u2", len(numbers)))
-        if not set(self._cuts) <= set(self.columns) or (labels[labels != UNKNOWN] >= len(self._classes)).any():
+        known = set(self._cuts) <= set(self.columns) <= numeric
+        if not known or (labels[labels != UNKNOWN] >= len(self._classes)).any():
             raise ModelFileError("the last rows of its stream have classes or columns that it does not know")
         if len(numbers):
             self._numbers, self._labels = [numbers], [labels]
 
 
-def _how_to_cut(model: CountsClassifier) -> dict[int, tuple[str, int, str]]:
-    """Method, bins and price of cuts for each number column whose cut points nobody has given."""
-    schema = model.encoder_.schema
-    rules, keys = Encoder(**model.encoder_options()).rules_of(schema)
-    return {
-        i: (str(rules.bins.get(keys[i], rules.default_bins)), rules.n_bins, rules.mdl_encoding)
-        for i, column in enumerate(schema.columns)
-        if column.kind == "numeric" and not column.closed and not settled(column)
-    }
+def _is_cut(column: Column) -> bool:
+    """Whether it is a number column whose cut points nobody has given."""
+    return column.kind == "numeric" and not column.closed and not settled(column)
+
+
+def _how_to_cut(model: CountsClassifier) -> list[tuple[str, int, str]]:
+    """Method, bins and price of cuts for every column."""
+    rules, keys = Encoder(**model.encoder_options()).rules_of(model.encoder_.schema)
+    return [(str(rules.bins.get(key, rules.default_bins)), rules.n_bins, rules.mdl_encoding) for key in keys]

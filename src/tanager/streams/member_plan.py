@@ -80,6 +80,12 @@ class MemberPlan:
         naive = NaiveBayes(**shared | {"smoothing": NaiveBayes().smoothing})
         return [clone(naive).set_params(decay=decay_of(half_life)) for half_life in self.half_lives]
 
+    @property
+    def timed(self) -> bool:
+        """Whether some half-life is a time."""
+        decays = (as_decay(decay_of(half_life)) for half_life in self.half_lives)
+        return any(decay is not None and decay.timed for decay in decays)
+
     def names(self, *, limited: bool) -> list[str]:
         """What the members are called."""
         first = [_name_of(half_life) for half_life in self.half_lives]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ OF_COLUMNS = ("categorical", "numeric", "ordinal", "bins", "gaussian", "keep", "
 
 @dataclass(frozen=True)
 class Subspace:
-    """Names of some columns, and of all columns of the first table in their order.
+    """Names of some columns, and of all columns that are known, in the order in which they came.
 
     ``codes``: columns of an array of codes are codes for models that have learned nothing yet, as they are for those
     that see all of it; else they are text, as single columns of an array are everywhere.
@@ -73,3 +73,19 @@ def draw(names: Sequence[str], always: Sequence[str], n: int, random_state: int 
     size = min(len(names), max(2, math.ceil(SHARE * len(names))))
     drawn = [sorted(rng.choice(len(names), size, replace=False).tolist()) for _ in range(n)]
     return [Subspace((*(names[i] for i in places), *always), (*names, *always)) for places in drawn]
+
+
+def draw_on(subspaces: Sequence[Subspace], names: Sequence[str], seed: int) -> list[Subspace]:
+    """The subspaces once further columns have come: each sees a new one or not, at random.
+
+    What is drawn depends on how many columns there were before, and on nothing else: neither on the rows that came
+    together, nor on what else was drawn.
+    """
+    found = list(subspaces)
+    for name in names:
+        seen = np.random.default_rng([seed, len(found[0].known)]).random(len(found)) < SHARE
+        for at, own in enumerate(found):
+            wanted = seen[at] or len(own.columns) < 2
+            columns = (*own.columns, name) if wanted else own.columns
+            found[at] = replace(own, columns=columns, known=(*own.known, name))
+    return found

@@ -12,14 +12,33 @@ import numpy as np
 
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.frames import is_arrow, is_pandas
+from tanager.encoding.matching import with_columns_of
 from tanager.encoding.tables import CODE_TYPES, code_table, read_table
+from tanager.encoding.values import is_missing
 from tanager.errors import SchemaMismatch
+from tanager.learning.batch import StreamPart
 
 
 def names_of(X: Any) -> tuple[str, ...]:
     """The names of the columns of any table: its own, or x0, x1, ..."""
     table = read_table(X)
     return table.names or tuple(f"x{i}" for i in range(table.n_columns))
+
+
+def counts(rows: StreamPart, r: int) -> bool:
+    """Whether a row has a label and a weight."""
+    return not is_missing(rows.y[r]) and (rows.weights is None or rows.weights[r] > 0)
+
+
+def names_of_counted(rows: StreamPart) -> tuple[str, ...]:
+    """The names of the columns of rows; of dicts only those in rows that count, as others bring no column."""
+    if not rows_of_dicts(rows.X):
+        return names_of(rows.X)
+    found: dict[str, None] = {}
+    for r, row in enumerate(rows.X):
+        if not found.keys() >= row.keys() and counts(rows, r):
+            found |= dict.fromkeys(row)
+    return tuple(found)
 
 
 def with_columns(X: Any, further: Mapping[str, np.ndarray], known: Sequence[str] | None) -> Any:
@@ -47,7 +66,8 @@ def with_columns(X: Any, further: Mapping[str, np.ndarray], known: Sequence[str]
 def only_columns(X: Any, names: Sequence[str], known: Sequence[str] | None, *, codes: bool = False) -> Any:
     """The table with these columns alone; ``known``: what a model calls all of them, in order.
 
-    Columns of an array of codes become text, unless ``codes`` says that they stay what they are.
+    Columns of an array of codes become text, unless ``codes`` says that they stay what they are. A column that is not
+    there is missing in all rows, of which others tell.
     """
     if rows_of_dicts(X):
         # A table needs a column: a row that has none of these has a gap in the first.
@@ -57,16 +77,7 @@ def only_columns(X: Any, names: Sequence[str], known: Sequence[str] | None, *, c
         if codes and X.dtype in CODE_TYPES:
             return code_table(X[:, [places[name] for name in names]], names)
         return {name: _cells(X[:, places[name]]) for name in names}
-    X = _named(X, known)
-    there = X if isinstance(X, Mapping) else names_of(X)
-    for name in names:
-        if name not in there:
-            raise SchemaMismatch(f"X has no column {name!r}, which some members were fitted on.")
-    if isinstance(X, Mapping):
-        return {name: X[name] for name in names}
-    if is_pandas(X) or type(X).__module__.startswith("polars"):
-        return X[list(names)]
-    return X.select(list(names))
+    return with_columns_of(_named(X, known), names)
 
 
 def _named(X: Any, known: Sequence[str] | None) -> Any:
