@@ -85,7 +85,7 @@ class AodesSideBySide(SideBySide):
         needed = self._joined.estimate_bytes(schema.n_values, self.n_classes)
         return needed <= min(as_bytes(self.counts[0].max_memory), MOST_BYTES / len(self.models))
 
-    def take_vocabulary(self, schema: Schema) -> None:
+    def _take_values(self, schema: Schema) -> None:
         if (schema.n_values > self._n_values).any() and self._has_room():
             np.maximum(self._n_values, schema.n_values, out=self._n_values)
             self._learned, self._rows = True, None  # what was said of a row holds no longer

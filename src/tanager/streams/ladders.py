@@ -176,8 +176,8 @@ class Ladders:
 
     def keep_row(self, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None) -> None:
         """The same for one row that counts and has brought nothing new, a dict."""
-        kept, label = self.first_rows, self.first.code_of(y)
-        if not self._few.looks or kept is None or label is None:
+        kept = self.first_rows
+        if kept is None or not self._few.looks or (label := self.first.code_of(y)) is None:
             return
         if weight == 1.0 and kept.times is None:
             kept.append_row(dict(row), label)

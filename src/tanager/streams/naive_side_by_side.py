@@ -89,7 +89,7 @@ class NaivesSideBySide(SideBySide):
             self._offsets, self._cells, self._rows = offsets, cells, None
         return True
 
-    def take_vocabulary(self, schema: Schema) -> None:
+    def _take_values(self, schema: Schema) -> None:
         if (schema.n_values > self._n_values).any() and self._has_room():
             np.maximum(self._n_values, schema.n_values, out=self._n_values)
             self._learned, self._rows = True, None  # what was said of a row holds no longer

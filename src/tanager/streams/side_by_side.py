@@ -52,6 +52,7 @@ class SideBySide(ABC):
         self._fade = None if timed else self._fading(1, None)  # of any row
         self._rows: tuple[Any, PooledRows] | None = None  # what takes single rows, with a pool of these settings
         self._learned = False  # a row that the models have not
+        self._taken: Schema | None = None  # columns all of whose values are known to have come
 
     @classmethod
     @abstractmethod
@@ -123,9 +124,15 @@ class SideBySide(ABC):
             move_cuts(model, schema, shares)
         return type(self)(self.models)
 
-    @abstractmethod
     def take_vocabulary(self, schema: Schema) -> None:
         """Columns have these values from now on."""
+        if schema is not self._taken:
+            self._take_values(schema)
+            self._taken = schema
+
+    @abstractmethod
+    def _take_values(self, schema: Schema) -> None:
+        """The same, where some of them may be new."""
 
     @abstractmethod
     def _has_room(self) -> bool:
