@@ -6,9 +6,9 @@ goes by itself, so that it is answered as unseen and then finds room in the coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
 
 
+Learn: TypeAlias = Callable[[Block], bool]  # whether models that have started anew have learned rows
 NO_STEPS = Steps(None, None, None)
 WORK_AT_ONCE = 20_000_000  # cells read and written in one call of a kernel, some 50 ms: Ctrl-C is heard between calls
 
@@ -222,7 +223,9 @@ def _plain_rows(model: CountsClassifier, rows: StreamPart) -> int:
     return int(np.argmax(odd)) if odd.any() else len(y)
 
 
-def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = None) -> None:
+def warm_up_together(
+    models: Sequence[CountsClassifier], batch: Batch | None = None, learn: Learn | None = None
+) -> None:
     """Let models that are alike but for how they forget share the warm-up of the first.
 
     It keeps rows that all have counted (``batch``) and learns cut points; where these are new, the others count its
@@ -232,7 +235,7 @@ def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = N
     assert warm is not None
     if batch is not None:
         keep_for_warm_up(models[0], batch)
-    follow_warm_up(models, warm)
+    follow_warm_up(models, warm, learn)
 
 
 def shared_warm_up(models: Sequence[CountsClassifier]) -> WarmUp | None:
@@ -241,8 +244,11 @@ def shared_warm_up(models: Sequence[CountsClassifier]) -> WarmUp | None:
     return first._warm_up if others and all(model._warm_up is None for model in others) else None
 
 
-def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp) -> None:
-    """Let all models have the columns of the first, which its warm-up has given it; where these are new, count anew."""
+def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp, learn: Learn | None = None) -> None:
+    """Let all models have the columns of the first, which its warm-up has given it; where these are new, count anew.
+
+    Where all others count anew, ``learn`` may let all models learn the rows, so that the first one counts anew as well.
+    """
     first, *others = models
     behind = [model for model in others if model._warm_up is not None or not _has_columns_of(model, first)]
     if behind:
@@ -251,11 +257,16 @@ def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp) -> None:
         table = warm.read() if all_counted else rows.X
         codes = first.encoder_.encode(table, "ignore", type(first).__name__)
         block = Block(codes, rows.labels, rows.weights, rows.times, numbers_of(first, rows.X))
-    for model in behind:
-        model._warm_up, model.encoder_ = None, first.encoder_
-        model._start_model()
-        model.note_columns()
-        model.learn_block(block)
+        for model in behind:
+            model._warm_up, model.encoder_ = None, first.encoder_
+            model._start_model()
+            model.note_columns()
+        anew = behind
+        if learn is not None and len(behind) == len(others):
+            first._start_model()
+            anew = [] if learn(block) else [first, *behind]
+        for model in anew:
+            model.learn_block(block)
     for model in others:
         model.encoder_ = first.encoder_
 

@@ -38,7 +38,7 @@ class AodesSideBySide(SideBySide):
         self._joined.max_memory = None  # the models have theirs
         self._memory = SpareMemory()
         own = [counts.raw_cells() for counts in self.counts]
-        for name, cells in self._tables():
+        for name, cells in self._tables() if any(tables["classes"].any() for tables in own) else ():
             for part in _parts(cells):
                 for m, tables in enumerate(own):
                     cells[part, ..., m] = tables[name][part]

@@ -430,6 +430,7 @@ class HalfLives(Classifier):
 
     def _note_row(self) -> None:
         """Members and pool have learned one row."""
+        self._keep_up()
         self._history.add_row(self.n_rows_, self._pool.weights)
         self.n_rows_ += 1
 

@@ -98,12 +98,16 @@ class Ladder:
     @property
     def models(self) -> list[Classifier]:
         """The models, up to date."""
-        if self._together is not None:
-            self._together.write_back()
-            self._together, self._read_alone = None, 0
+        self._write_back()
         if self.first.n_warm_up_rows and self._suits and self.first.has_learned:
             warm_up_together(self._counting)
         return self._models
+
+    def _write_back(self) -> None:
+        """The models have what they have learned side by side, and go on alone."""
+        if self._together is not None:
+            self._together.write_back()
+            self._together, self._read_alone = None, 0
 
     @property
     def first(self) -> Classifier:
@@ -196,12 +200,31 @@ class Ladder:
 
     def _alike(self) -> bool:
         """Whether all models have the same columns, be they provisional, and have counted the same rows."""
+        first = self.first
+        if not first.has_learned:
+            return False
         if self._together is not None or self._share():
             return True
-        first = self.first
-        if not self._suits or first.columns_fixed or not first.has_learned:
+        if not self._suits or first.columns_fixed:
             return False
-        return not any(m.n_warm_up_rows or m.encoder_ is not first.encoder_ for m in self.models[1:])
+        self._catch_up()
+        return not any(m.n_warm_up_rows or m.encoder_ is not first.encoder_ for m in self._counting[1:])
+
+    def _catch_up(self) -> None:
+        """All models have the provisional columns of the first, and learn its rows anew where these are new."""
+        if self._together is None and self.first.n_warm_up_rows and self._suits and self.first.has_learned:
+            warm_up_together(self._counting, learn=self._learn_first_rows)
+
+    def _learn_first_rows(self, block: Block) -> bool:
+        """Let models that have learned nothing yet learn rows side by side; False where they cannot."""
+        models = self._counting
+        if self._kind is None or not self._kind.fits(models):
+            return False
+        together = self._kind(models)
+        if not together.learn(block):
+            return False
+        self._together = together
+        return True
 
     def _part(self) -> list[Classifier]:
         """The models, each with an encoder of its own, because it will read rows itself."""
@@ -279,10 +302,12 @@ class Ladder:
 
     def _learn_provisional(self, first: CountsClassifier, row: Row, y: Any, weight: float, pool: Pool) -> bool:
         """The same while columns are provisional, where the models have them in common."""
+        if not self._alike():
+            return False
         if rows_of_stage(first, 2) < 2:
             return self._learn_at_doubling(first, row, y, weight, pool)
         found = provisional_row(first, row, y, weight, None)
-        if found is None or not self._alike():
+        if found is None:
             return False
         codes, label = found
         together = self._side_by_side()
@@ -294,16 +319,17 @@ class Ladder:
     def _learn_at_doubling(self, first: CountsClassifier, row: Row, y: Any, weight: float, pool: Pool) -> bool:
         """The same for a row by which first rows have doubled: columns are learned anew, from all of them."""
         warm, label = warm_up_of(first), first.code_of(y)
-        if self._together is None or warm is None or warm.times is not None or weight != 1.0 or label is None:
+        if warm is None or warm.times is not None or weight != 1.0 or label is None:
             return False
-        codes = first.encoder_.found_row(row, alone=True)
-        if codes is None or not self._together.learn_row(codes, label, weight, pool):
-            return False  # models whose columns stay do not count again
-        self._together.write_back()
-        self._together, self._read_alone = None, AT_ONCE
+        together = self._side_by_side()
+        codes = None if together is None else first.encoder_.found_row(row, alone=True)
+        if together is None or codes is None or not together.learn_row(codes, label, weight, pool):
+            return False
+        self._write_back()  # models whose columns stay do not count again
+        self._read_alone = AT_ONCE
         kept = keep_at_doubling(first, row, y, weight, None)
         assert kept
-        follow_warm_up(self._counting, warm)
+        follow_warm_up(self._counting, warm, self._learn_first_rows)
         return True
 
     def run_dict(self, row: Row, y: Any, weight: float, times: np.ndarray | None) -> Said | None:
@@ -352,8 +378,7 @@ class Ladder:
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
         models = self._counting
-        if self._together is None:
-            _ = self.models  # all of them have the columns of the first
+        self._catch_up()
         encoded = encode_next(models[0], rows)
         if encoded is None:
             return self._apart(rows, 1)
@@ -361,10 +386,12 @@ class Ladder:
         said = self._encoded(block, asked)
         X = rows.part(0, len(block)).X
         # Counts are not read here, but counted anew where columns change; so what lies side by side may stay there.
-        warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
+        batch = Batch(X, block.labels, block.weights, block.times)
+        warm_up_together(models, batch, self._learn_first_rows)
         columns_stay = rows_of_stage(models[0], 1) > 0
         if self._together is not None and not (columns_stay and self._together.is_of(models)):
-            _ = self.models
+            self._write_back()
+            self._catch_up()
         return said
 
     def _known_rows(self, rows: StreamPart) -> int:

@@ -176,6 +176,22 @@ class SideBySide(ABC):
             clock.pass_rows(went, None if block.times is None else block.times[:went])
         return judged[:went], None if answers is None else answers[:went]
 
+    def learn(self, block: Block) -> bool:
+        """Learn rows and answer none of them; False, and nothing has changed, where one comes late or lacks room."""
+        n, self._rows = len(block), None
+        fade = self._fading(n, block.times)
+        if fade is None or not self._has_room():
+            return False
+        done = 0
+        while done < n:  # Ctrl-C is heard between two calls
+            rest = block.part(slice(done, None))
+            of_rest = np.ascontiguousarray(fade[:, done:])
+            done += self._stream(rest.codes, rest.labels, rest.weights, of_rest, self._halved, None)
+        self._learned = True
+        for clock in self._clocks:
+            clock.pass_rows(n, block.times)
+        return True
+
     def learn_row(self, codes: RowOfCodes, label: int, weight: float, pool: Pool) -> bool:
         """Answer and learn one row without a time, and let a pool learn from that; False: it must go another way."""
         rows = self._pooled(pool)
