@@ -223,21 +223,6 @@ def _plain_rows(model: CountsClassifier, rows: StreamPart) -> int:
     return int(np.argmax(odd)) if odd.any() else len(y)
 
 
-def warm_up_together(
-    models: Sequence[CountsClassifier], batch: Batch | None = None, learn: Learn | None = None
-) -> None:
-    """Let models that are alike but for how they forget share the warm-up of the first.
-
-    It keeps rows that all have counted (``batch``) and learns cut points; where these are new, the others count its
-    rows anew. They have no warm-up of their own then.
-    """
-    warm = models[0]._warm_up
-    assert warm is not None
-    if batch is not None:
-        keep_for_warm_up(models[0], batch)
-    follow_warm_up(models, warm, learn)
-
-
 def shared_warm_up(models: Sequence[CountsClassifier]) -> WarmUp | None:
     """The warm-up of the first model where the others have none of their own; None where it is over, or not shared."""
     first, *others = models
@@ -250,7 +235,7 @@ def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp, learn: Lear
     Where all others count anew, ``learn`` may let all models learn the rows, so that the first one counts anew as well.
     """
     first, *others = models
-    behind = [model for model in others if model._warm_up is not None or not _has_columns_of(model, first)]
+    behind = [model for model in others if model._warm_up is not None or not has_columns_of(model, first)]
     if behind:
         all_counted = first._warm_up is None or warm.counted == warm.n_rows
         rows = warm.batch if all_counted else warm.batch.part(0, warm.counted)
@@ -321,7 +306,7 @@ def warm_up_of(model: CountsClassifier) -> WarmUp | None:
     return model._warm_up
 
 
-def _has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:
+def has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:
     return model.knows_columns and model.encoder_.schema == first.encoder_.schema
 
 

@@ -7,7 +7,7 @@ columns are not fixed, or a row brings a class or a column that is new, every me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,13 @@ from tanager.errors import MemoryBudgetError, ModelFileError
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.first_rows import keep_at_doubling, keep_provisional_row, provisional_row, rows_of_stage
+from tanager.learning.first_rows import (
+    keep_at_doubling,
+    keep_for_warm_up,
+    keep_provisional_row,
+    provisional_row,
+    rows_of_stage,
+)
 from tanager.learning.recut import may_move_cuts, move_cuts
 from tanager.learning.recut_option import MovedCuts
 from tanager.learning.stream import (
@@ -33,11 +39,12 @@ from tanager.learning.stream import (
     encode_all,
     encode_next,
     follow_warm_up,
+    has_columns_of,
     learn_first_encoded,
     shared_warm_up,
     warm_up_of,
-    warm_up_together,
 )
+from tanager.learning.warm_up import WarmUp
 from tanager.streams.aode_side_by_side import AodesSideBySide
 from tanager.streams.crowded_bins import CrowdedBins, Joint
 from tanager.streams.naive_side_by_side import NaivesSideBySide
@@ -99,9 +106,17 @@ class Ladder:
     def models(self) -> list[Classifier]:
         """The models, up to date."""
         self._write_back()
-        if self.first.n_warm_up_rows and self._suits and self.first.has_learned:
-            warm_up_together(self._counting)
+        warm = self._provisional()
+        if warm is not None:
+            follow_warm_up(self._counting, warm)
         return self._models
+
+    def _provisional(self) -> WarmUp | None:
+        """The first rows, counted by the first model, by which models that can be side by side have columns for now."""
+        first = self.first
+        if not first.n_warm_up_rows or not self._suits or not isinstance(first, CountsClassifier):
+            return None
+        return warm_up_of(first)
 
     def _write_back(self) -> None:
         """The models have what they have learned side by side, and go on alone."""
@@ -212,8 +227,9 @@ class Ladder:
 
     def _catch_up(self) -> None:
         """All models have the provisional columns of the first, and learn its rows anew where these are new."""
-        if self._together is None and self.first.n_warm_up_rows and self._suits and self.first.has_learned:
-            warm_up_together(self._counting, learn=self._learn_first_rows)
+        warm = self._provisional() if self._together is None else None
+        if warm is not None:
+            follow_warm_up(self._counting, warm, self._learn_first_rows)
 
     def _learn_first_rows(self, block: Block) -> bool:
         """Let models that have learned nothing yet learn rows side by side; False where they cannot."""
@@ -325,12 +341,24 @@ class Ladder:
         codes = None if together is None else first.encoder_.found_row(row, alone=True)
         if together is None or codes is None or not together.learn_row(codes, label, weight, pool):
             return False
-        self._write_back()  # models whose columns stay do not count again
-        self._read_alone = AT_ONCE
-        kept = keep_at_doubling(first, row, y, weight, None)
-        assert kept
-        follow_warm_up(self._counting, warm, self._learn_first_rows)
+        self._next_columns(warm, lambda: keep_at_doubling(first, row, y, weight, None))
         return True
+
+    def _next_columns(self, warm: WarmUp, keep: Callable[[], object]) -> None:
+        """Keep rows by which first rows have doubled, or are all there: columns are learned anew, from all of them.
+
+        What the models have learned side by side is needed where columns stay as they were; else they count anew.
+        """
+        first, *others = self._counting
+        before, self._together = self._together, None
+        self._read_alone = 0 if before is None else AT_ONCE
+        try:
+            keep()
+            _ = first.has_learned  # counts all rows, in new columns
+        finally:
+            if before is not None and any(has_columns_of(model, first) for model in others):
+                before.write_back()
+        follow_warm_up(self._counting, warm, self._learn_first_rows)
 
     def run_dict(self, row: Row, y: Any, weight: float, times: np.ndarray | None) -> Said | None:
         """Answer and learn a row of known columns and class in columns for good, where models can be side by side."""
@@ -377,21 +405,19 @@ class Ladder:
 
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
-        models = self._counting
+        first, *_ = self._counting
         self._catch_up()
-        encoded = encode_next(models[0], rows)
-        if encoded is None:
+        encoded, warm = encode_next(first, rows), warm_up_of(first)
+        if encoded is None or warm is None:
             return self._apart(rows, 1)
         block, asked = encoded
         said = self._encoded(block, asked)
         X = rows.part(0, len(block)).X
-        # Counts are not read here, but counted anew where columns change; so what lies side by side may stay there.
         batch = Batch(X, block.labels, block.weights, block.times)
-        warm_up_together(models, batch, self._learn_first_rows)
-        columns_stay = rows_of_stage(models[0], 1) > 0
-        if self._together is not None and not (columns_stay and self._together.is_of(models)):
-            self._write_back()
-            self._catch_up()
+        if rows_of_stage(first, len(block) + 1) > len(block):
+            keep_for_warm_up(first, batch)
+        else:
+            self._next_columns(warm, lambda: keep_for_warm_up(first, batch))
         return said
 
     def _known_rows(self, rows: StreamPart) -> int:
