@@ -79,6 +79,7 @@ def test_common_commands_wait_for_neither_pandas_nor_scikit_learn(tmp_path):
         "schema few.csv",
         "update m.tanager few.csv",
         "prequential few.csv --model nb",
+        "prequential few.csv --model half-lives --lag 1 --delay 5",
         "compare few.csv --models nb,tan --jobs 1",
     ]
     code = (

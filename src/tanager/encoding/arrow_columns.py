@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def arrow_column(cells: Sequence[Any] | np.ndarray) -> Any:
-    """An Arrow array of numbers, truth values or text; of anything else, and of gaps, as ``pyarrow.array`` makes it."""
+    """An Arrow array of numbers, truth values or text; of anything else, and of other gaps, as by ``pyarrow.array``."""
     import numpy as np
     import pyarrow as pa
 
     kinds = {cells.dtype.type} if isinstance(cells, np.ndarray) else set(map(type, cells))
-    if kinds == {str}:
-        return _text(cells)
+    if str in kinds and kinds <= {str, type(None)}:
+        return arrow_text(cells)
     if kinds <= {int, float, np.int64, np.float64} and len(kinds) == 1:
         numbers = np.ascontiguousarray(cells)
         if numbers.dtype in (np.int64, np.float64):  # not whole numbers beyond 64 bits
@@ -40,14 +40,16 @@ def arrow_scalar(value: Any, kind: Any = None) -> Any:
     return cell if kind is None else cell.cast(kind)
 
 
-def _text(cells: Sequence[str] | np.ndarray) -> Any:
+def arrow_text(cells: Sequence[str | None] | np.ndarray) -> Any:
+    """An Arrow array of text; None is missing."""
     import numpy as np
     import pyarrow as pa
 
-    written = [cell.encode() for cell in cells]
+    written = [b"" if cell is None else cell.encode() for cell in cells]
     ends = np.zeros(len(written) + 1, dtype=np.int64)
     np.cumsum([len(cell) for cell in written], out=ends[1:])
     if ends[-1] > np.iinfo(np.int32).max:  # more than an array of text can hold
-        return pa.array(cells)
-    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(written))]
+        return pa.array(cells, pa.string())
+    there = np.packbits([cell is not None for cell in cells], bitorder="little")
+    buffers = [pa.py_buffer(there), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(written))]
     return pa.Array.from_buffers(pa.string(), len(written), buffers)

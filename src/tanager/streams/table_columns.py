@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.encoding.arrow_columns import arrow_text
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.matching import with_columns_of
@@ -59,7 +60,7 @@ def with_columns(X: Any, further: Mapping[str, np.ndarray], known: Sequence[str]
 
     table = X if isinstance(X, pa.Table) else pa.table(X)
     for name, cells in further.items():
-        table = table.append_column(name, pa.array(cells.tolist(), type=pa.string()))
+        table = table.append_column(name, arrow_text(cells))
     return table
 
 
