@@ -11,33 +11,45 @@
 #include "cpu.hpp"
 #include "interrupt.hpp"
 #include "lanes.hpp"
+#include "split_powers.hpp"
 
 namespace tanager::half_lives {
 
 namespace {
 
-constexpr double most_unit = 0x1p332;          // some 1e100: products of cells stay far from overflow
-constexpr int bits_of_range = 900;             // that a product may take without leaving the range of a double
+using scoring::take_powers;
+using scoring::Two;
+
+constexpr double most_unit = 0x1p332;  // some 1e100: products of cells stay far from overflow
+constexpr int bits_of_range = 900;     // that a product may take without leaving the range of a double
+constexpr int bits_of_step = 1000;     // and one that begins at 1, until its power of two is taken
+constexpr int at_once = 4;             // columns side by side: those before are read and written a fourth as often
 constexpr std::int64_t large_table = 1 << 16;  // cells that do not fit into a near cache
 constexpr int most_powers = 8;  // so many factors above 1e-18 can be multiplied before a product gets too small
 
+// Pairs of the columns in places first to last, each with those in places from to `to` before it, or with all before
+// it.
+struct Pairs {
+    int first, last, from, to;
+};
+
 #if defined(__x86_64__)
-// For every column the product of N(x_i, x_j, y) + pseudo-count over all others, each pair looked up once, for four
-// lanes from `pairs` and `value` on; what RowScorer::multiply does for any number of lanes.
-[[gnu::target("avx2")]] void multiply_four(const double *pairs, std::int64_t width, const std::int64_t *cell,
-                                           int n_here, const double *inverses, double pseudo_count, double *value,
+// `RowScorer::multiply_pairs` for four lanes from `pairs` and `value` on.
+[[gnu::target("avx2")]] void multiply_four(const double *pairs, std::int64_t width, const std::int64_t *cell, Pairs of,
+                                           const double *inverses, double pseudo_count, double *value,
                                            std::int64_t lanes) {
     const __m256d inverse = _mm256_loadu_pd(inverses), pseudo = _mm256_set1_pd(pseudo_count);
     const __m256d one = _mm256_set1_pd(1);
-    for (int p = 0; p < n_here; p += 4) {
-        const int size = std::min(4, n_here - p);
+    for (int p = of.first; p < of.last; p += 4) {
+        const int size = std::min(4, of.last - p), to = std::min(p, of.to);
         const double *row[4];
         __m256d own[4], f[4] = {one, one, one, one};
         for (int u = 0; u < 4; ++u) {
             row[u] = pairs + cell[p + std::min(u, size - 1)] * width;
             own[u] = one;
         }
-        for (int q = 0; q < p; ++q) {
+        for (int u = 0; of.from > 0 && u < size; ++u) own[u] = _mm256_loadu_pd(value + (p + u) * lanes);
+        for (int q = of.from; q < to; ++q) {
             if (size == 4) {
                 for (int u = 0; u < 4; ++u) {
                     const __m256d seen = _mm256_loadu_pd(row[u] + cell[q]);
@@ -55,7 +67,7 @@ constexpr int most_powers = 8;  // so many factors above 1e-18 can be multiplied
             double *at = value + q * lanes;
             _mm256_storeu_pd(at, _mm256_mul_pd(_mm256_loadu_pd(at), all));
         }
-        for (int u = 1; u < size; ++u)
+        for (int u = 1; to == p && u < size; ++u)
             for (int v = 0; v < u; ++v) {
                 const __m256d seen = _mm256_loadu_pd(row[u] + cell[p + v]);
                 const __m256d both = _mm256_add_pd(_mm256_mul_pd(seen, inverse), pseudo);
@@ -74,7 +86,7 @@ class RowScorer {
         : members_(members), store_(members.store), n_members_(members.n_members), n_classes_(members.n_classes()),
           lanes_(store_.k), ever_missing_(store_.n) {
         const std::size_t all = std::size_t(store_.n) * lanes_;
-        for (auto *v : {&count_, &start_, &value_, &power_}) v->resize(all);
+        for (auto *v : {&count_, &start_, &value_, &power_, &below_, &below_power_}) v->resize(all);
         for (auto *v : {&inverse_, &rows_, &once_, &sum_, &top_}) v->resize(lanes_);
         present_.resize(n_members_);
         qualified_.resize(n_members_);
@@ -99,10 +111,10 @@ class RowScorer {
         }
         n_with_total_.resize(totals_.size());
         scale_.resize(totals_.size() * lanes_);
-        const double largest = totals_.empty() ? 0 : *std::max_element(totals_.begin(), totals_.end());
+        largest_total_ = totals_.empty() ? 0 : *std::max_element(totals_.begin(), totals_.end());
         const int low = std::ilogb(std::min(members_.pseudo, 1.0)),
                   bits = bits_of_range / std::max(1, store_.n) - 2 + low;
-        most_rows_ = (bits > 0 ? std::ldexp(1.0, std::min(bits, 1000)) : 0) - largest;
+        most_rows_ = (bits > 0 ? std::ldexp(1.0, std::min(bits, 1000)) : 0) - largest_total_;
     }
 
     // Units have changed.
@@ -127,11 +139,12 @@ class RowScorer {
     }
     void score(const int *slot, double *out) {
         find(slot);
-        const bool careful = std::any_of(here_.begin(), here_.end(), [this](int i) { return ever_missing_[i]; });
-        has_powers_ = careful || !fits();
-        if (has_powers_) {
+        step_ = factors_at_once();
+        has_powers_ = step_ < any_number;
+        if (step_ == 0) {
             multiply_carefully();
         } else {
+            if (!with_gaps_.empty()) divisors_with_gaps();
             int l = 0;
             for (; l + 4 <= lanes_; l += 4) multiply<4>(l);
             for (; l < lanes_; l += 2) multiply<2>(std::min(l, lanes_ - 2));  // one of them may be done again
@@ -150,13 +163,17 @@ class RowScorer {
     std::vector<double> totals_;  // pseudo-counts of all values of a column that occur, and which of them each has
     std::vector<int> total_of_, n_with_total_, here_;
     const bool wide_ = chosen_cpu_level() != CpuLevel::plain;
-    double most_rows_ = 0;                                   // up to which products stay in range
+    static constexpr int any_number = std::numeric_limits<int>::max();
+    double most_rows_ = 0, largest_total_ = 0;               // up to which products stay in range
+    int step_ = any_number;                                  // factors until the power of two of a product is taken
     bool has_powers_ = false;                                // whether values and sums are to be multiplied by 2^power
+    std::vector<int> with_gaps_;                             // places of columns here that were missing at times
     std::vector<std::int64_t> cell_;                         // of the columns that are here
     std::vector<double> inverse_, rows_, once_, sum_, top_;  // per lane
     std::vector<double> present_;                            // per member: all rows
     std::vector<double> scale_;                              // per total and lane
-    std::vector<double> count_, start_, value_, power_;      // N(x_i, y), P(y, x_i), and what comes of it
+    std::vector<double> count_, start_;                      // N(x_i, y) and P(y, x_i)
+    std::vector<double> value_, power_, below_, below_power_;  // what comes of it; below: what is to be divided by
 
     double *line(std::vector<double> &v, int p) { return v.data() + std::size_t(p) * lanes_; }
     // The cell of two columns' slots in the lower triangle.
@@ -175,6 +192,7 @@ class RowScorer {
         using L = scoring::Lanes<2>;
         const double pseudo = members_.pseudo;
         here_.clear();
+        with_gaps_.clear();
         std::fill(n_with_total_.begin(), n_with_total_.end(), 0);
         std::fill(qualified_.begin(), qualified_.end(), 0);
         find_rows();
@@ -182,7 +200,8 @@ class RowScorer {
             if (slot[i] >= members_.n_values[i]) continue;  // missing or new
             const int p = int(here_.size()), t = total_of_[i];
             here_.push_back(i);
-            ++n_with_total_[t];
+            if (ever_missing_[i]) with_gaps_.push_back(p);
+            else ++n_with_total_[t];
             cell_[p] = (store_.offsets[i] + slot[i]) * lanes_;
             const double *cells = store_.singles + cell_[p], *scale = &scale_[std::size_t(t) * lanes_];
             if (ever_missing_[i]) scale = scale_with_gaps(i);
@@ -234,86 +253,184 @@ class RowScorer {
     bool fits() const {
         return std::all_of(present_.begin(), present_.end(), [this](double rows) { return rows < most_rows_; });
     }
+    // How many factors a product may take until its power of two is taken; 0: not even a few.
+    int factors_at_once() const {
+        if (fits()) return any_number;
+        const double most = *std::max_element(present_.begin(), present_.end()) + largest_total_;
+        const int bits = std::max({1, std::ilogb(most) + 1, -std::ilogb(members_.pseudo)});
+        return std::max(0,
+                        (bits_of_step / bits - at_once) / at_once * at_once);  // and those of a tile among themselves
+    }
     // The sum over all super-parents, for some lanes. For every column the product of N(x_i, x_j, y) + pseudo-count
     // over all others, each pair looked up once; then the denominators.
     template <int Width>
     void multiply(int lane) {
-        using L = scoring::Lanes<Width>;
-        const int n_here = int(here_.size());
-#if defined(__x86_64__)
-        if (Width == 4 && wide_)
-            multiply_four(store_.pairs + lane, store_.width, cell_.data(), n_here, &inverse_[lane], members_.pseudo,
-                          &value_[lane], lanes_);
-        else numerators<Width>(lane);
-#else
         numerators<Width>(lane);
-#endif
+        if (!has_powers_) return add_up<Width>(lane);
+        for (int l = lane; l < lane + Width; l += 2) add_up_in_steps(l);
+    }
+    template <int Width>
+    void add_up(int lane) {
+        using L = scoring::Lanes<Width>;
         L sum = L::all(0);
-        for (int p = 0; p < n_here; ++p) {
+        for (int p = 0; p < int(here_.size()); ++p) {
             const std::size_t at = std::size_t(p) * lanes_ + lane;
             const L count = L::load(&count_[at]);
             L own = L::load(&value_[at]) * L::load(&start_[at]);
             for (std::size_t t = 0; t < totals_.size(); ++t) {
-                int left = n_with_total_[t] - (total_of_[here_[p]] == int(t));
+                int left = children_with(t, p);
                 if (left == 0) continue;
                 L square = L::all(1) / (count + L::all(totals_[t]));
                 for (; left > 0; left >>= 1, square = square * square)
                     if (left & 1) own = own * square;
             }
-            sum = sum + own;
+            sum = sum + (with_gaps_.empty() ? own : own / L::load(&below_[at]));
         }
         sum.store(&sum_[lane]);
     }
+    // The same for two lanes, of products whose powers of two are taken now and then.
+    void add_up_in_steps(int lane) {
+        const int n_here = int(here_.size());
+        int portion = 1;
+        while (2 * portion <= step_) portion *= 2;
+        for (int p = 0; p < n_here; ++p) {
+            const std::size_t at = std::size_t(p) * lanes_ + lane;
+            const Two count = Two::load(&count_[at]);
+            Two own = Two::load(&value_[at]), power = Two::load(&power_[at]);
+            const auto settle = [&] { power = power + take_powers(own); };
+            if (!with_gaps_.empty()) {
+                own = own / Two::load(&below_[at]);
+                power = power - Two::load(&below_power_[at]);
+            }
+            for (std::size_t t = 0; t < totals_.size(); ++t) {
+                int left = children_with(t, p);
+                if (left == 0) continue;
+                Two square = Two::all(1) / (count + Two::all(totals_[t])), rest = Two::all(1);
+                int size = 1;
+                for (; size < portion; size *= 2, square = square * square)
+                    if (left & size) rest = rest * square;
+                const Two taken = take_powers(square);
+                settle();
+                for (left /= portion; left > 0; --left) {
+                    own = own * square;
+                    power = power + taken;
+                    settle();
+                }
+                own = own * rest;
+            }
+            settle();
+            (own * Two::load(&start_[at])).store(&value_[at]);
+            power.store(&power_[at]);
+        }
+        Two top;
+        scoring::sum_of_powers(&value_[lane], &power_[lane], n_here, lanes_, top).store(&sum_[lane]);
+        top.store(&top_[lane]);
+    }
+    // How many children that were never missing have this total, beside the super-parent in place p.
+    int children_with(std::size_t t, int p) const {
+        const int i = here_[p];
+        return n_with_total_[t] - (total_of_[i] == int(t) && !ever_missing_[i]);
+    }
     template <int Width>
     void numerators(int lane) {
-        using L = scoring::Lanes<Width>;
-        constexpr int block = 4;  // columns side by side: those before are read and written a fourth as often
         const int n_here = int(here_.size());
+        if (!has_powers_) return multiply_pairs<Width>(lane, {0, n_here, 0, n_here});
+        for (int p = 0; p < n_here; ++p)
+            for (int l = lane; l < lane + Width; l += 2) Two::all(0).store(line(power_, p) + l);
+        const auto settle = [&](int from, int to) {
+            for (int p = from; p < to; ++p)
+                for (int l = lane; l < lane + Width; l += 2) take_powers(line(value_, p) + l, line(power_, p) + l);
+        };
+        for (int p = 0, since = 0; p < n_here; p += at_once) {
+            const int last = std::min(p + at_once, n_here);
+            int from = 0;
+            do {
+                const int to = std::min(from + step_, p);
+                multiply_pairs<Width>(lane, {p, last, from, to});
+                settle(p, last);
+                from = to;
+            } while (from < p);
+            since += at_once;
+            if (since >= step_) {
+                settle(0, p);
+                since = 0;
+            }
+        }
+    }
+    template <int Width>
+    void multiply_pairs(int lane, Pairs of) {
+#if defined(__x86_64__)
+        if (Width == 4 && wide_)
+            return multiply_four(store_.pairs + lane, store_.width, cell_.data(), of, &inverse_[lane], members_.pseudo,
+                                 &value_[lane], lanes_);
+#endif
+        using L = scoring::Lanes<Width>;
         const std::int64_t width = store_.width, *cell = cell_.data();
         const L inverse = L::load(&inverse_[lane]), pseudo = L::all(members_.pseudo);
         double *value = value_.data() + lane;
-        const double *pairs = store_.pairs + lane;
+        const auto at = [&](int p) { return value + std::size_t(p) * lanes_; };
         const auto factor = [&](const double *cells) { return L::load(cells) * inverse + pseudo; };
-        const auto times = [&](int p, L by) {
-            double *at = value + std::size_t(p) * lanes_;
-            (L::load(at) * by).store(at);
-        };
-        int p = 0;
-        for (; p + block <= n_here; p += block) {
-            const double *row[block];
-            L own[block];
-            for (int u = 0; u < block; ++u) {
-                row[u] = pairs + cell[p + u] * width;
-                own[u] = L::all(1);
+        for (int p = of.first; p < of.last; p += at_once) {
+            const int size = std::min(at_once, of.last - p), to = std::min(p, of.to);
+            const double *row[at_once];
+            L own[at_once], f[at_once];
+            for (int u = 0; u < at_once; ++u) {
+                row[u] = store_.pairs + lane + cell[p + std::min(u, size - 1)] * width;
+                own[u] = f[u] = L::all(1);
             }
-            for (int q = 0; q < p; ++q) {
-                L f[block];
-                for (int u = 0; u < block; ++u) {
-                    f[u] = factor(row[u] + cell[q]);
-                    own[u] = own[u] * f[u];
+            for (int u = 0; of.from > 0 && u < size; ++u) own[u] = L::load(at(p + u));
+            for (int q = of.from; q < to; ++q) {
+                if (size == at_once) {
+                    for (int u = 0; u < at_once; ++u) {
+                        f[u] = factor(row[u] + cell[q]);
+                        own[u] = own[u] * f[u];
+                    }
+                } else {
+                    for (int u = 0; u < size; ++u) {
+                        f[u] = factor(row[u] + cell[q]);
+                        own[u] = own[u] * f[u];
+                    }
                 }
-                times(q, (f[0] * f[1]) * (f[2] * f[3]));
+                (L::load(at(q)) * ((f[0] * f[1]) * (f[2] * f[3]))).store(at(q));
             }
-            for (int u = 1; u < block; ++u)
+            for (int u = 1; to == p && u < size; ++u)
                 for (int v = 0; v < u; ++v) {
-                    const L f = factor(row[u] + cell[p + v]);
-                    own[u] = own[u] * f;
-                    own[v] = own[v] * f;
+                    const L both = factor(row[u] + cell[p + v]);
+                    own[u] = own[u] * both;
+                    own[v] = own[v] * both;
                 }
-            for (int u = 0; u < block; ++u) own[u].store(value + std::size_t(p + u) * lanes_);
-        }
-        for (; p < n_here; ++p) {
-            const double *row = pairs + cell[p] * width;
-            L own = L::all(1);
-            for (int q = 0; q < p; ++q) {
-                const L f = factor(row + cell[q]);
-                own = own * f;
-                times(q, f);
-            }
-            own.store(value + std::size_t(p) * lanes_);
+            for (int u = 0; u < size; ++u) own[u].store(at(p + u));
         }
     }
-    // The same factor by factor: with gaps, where only rows count that have both columns, and any number of columns.
+    // For every super-parent and all lanes the product of what children that were missing at times are divided by: only
+    // rows count that have both columns.
+    void divisors_with_gaps() {
+        const int n_here = int(here_.size());
+        std::fill_n(below_.begin(), std::size_t(n_here) * lanes_, 1.0);
+        std::fill_n(below_power_.begin(), std::size_t(n_here) * lanes_, 0.0);
+        const auto settle = [&] {
+            for (int p = 0; p < n_here; ++p)
+                each_two([&](int l) { take_powers(line(below_, p) + l, line(below_power_, p) + l); });
+        };
+        int since = 0;
+        for (const int q : with_gaps_) {
+            const int child = here_[q];
+            const std::int64_t gaps = store_.missing_cell(child);
+            const double total = totals_[total_of_[child]], *inverse = inverse_.data();
+            for (int p = 0; p < n_here; ++p) {
+                if (p == q) continue;
+                const double *lost = pair(child, gaps, here_[p], cell_[p]), *count = line(count_, p);
+                double *__restrict below = line(below_, p);
+                for (int l = 0; l < lanes_; ++l) below[l] *= std::max(count[l] - lost[l] * inverse[l], 0.0) + total;
+            }
+            if (++since == step_) {
+                settle();
+                since = 0;
+            }
+        }
+        if (has_powers_) settle();
+    }
+    // The same factor by factor, where even a few of them may leave the range of a double.
     void multiply_carefully() {
         const int n_here = int(here_.size());
         value_ = start_;
@@ -335,7 +452,11 @@ class RowScorer {
             }
             steady(p);
         }
-        add_up_powers();
+        each_two([&](int l) {
+            Two top;
+            scoring::sum_of_powers(&value_[l], &power_[l], n_here, lanes_, top).store(&sum_[l]);
+            top.store(&top_[l]);
+        });
     }
     void steady(int p) {
         double *value = line(value_, p), *power = line(power_, p);
@@ -344,17 +465,6 @@ class RowScorer {
             int own;
             value[l] = std::frexp(value[l], &own);
             power[l] += own;
-        }
-    }
-    void add_up_powers() {
-        const int n_here = int(here_.size());
-        for (int l = 0; l < lanes_; ++l) {
-            double top = -std::numeric_limits<double>::infinity();
-            for (int p = 0; p < n_here; ++p)
-                if (line(value_, p)[l] > 0) top = std::max(top, line(power_, p)[l]);
-            top_[l] = std::isinf(top) ? 0 : top;
-            sum_[l] = 0;
-            for (int p = 0; p < n_here; ++p) sum_[l] += shifted(line(value_, p)[l], line(power_, p)[l] - top_[l]);
         }
     }
     static double shifted(double x, double power) {
