@@ -23,9 +23,9 @@ using scoring::Two;
 constexpr double most_unit = 0x1p332;  // some 1e100: products of cells stay far from overflow
 constexpr int bits_of_range = 900;     // that a product may take without leaving the range of a double
 constexpr int bits_of_step = 1000;     // and one that begins at 1, until its power of two is taken
-constexpr int at_once = 4;             // columns side by side: those before are read and written a fourth as often
+constexpr int few_columns = 16;
+constexpr int at_once = 4;  // columns side by side: those before are read and written a fourth as often
 constexpr std::int64_t large_table = 1 << 16;  // cells that do not fit into a near cache
-constexpr int most_powers = 8;  // so many factors above 1e-18 can be multiplied before a product gets too small
 
 // Pairs of the columns in places first to last, each with those in places from to `to` before it, or with all before
 // it.
@@ -86,7 +86,8 @@ class RowScorer {
         : members_(members), store_(members.store), n_members_(members.n_members), n_classes_(members.n_classes()),
           lanes_(store_.k), ever_missing_(store_.n) {
         const std::size_t all = std::size_t(store_.n) * lanes_;
-        for (auto *v : {&count_, &start_, &value_, &power_, &below_, &below_power_}) v->resize(all);
+        for (auto *v : {&count_, &start_, &value_, &power_, &below_, &below_power_, &joint_, &joint_power_})
+            v->resize(all);
         for (auto *v : {&inverse_, &rows_, &once_, &sum_, &top_}) v->resize(lanes_);
         present_.resize(n_members_);
         qualified_.resize(n_members_);
@@ -144,10 +145,10 @@ class RowScorer {
         if (step_ == 0) {
             multiply_carefully();
         } else {
+            numerators();
             if (!with_gaps_.empty()) divisors_with_gaps();
-            int l = 0;
-            for (; l + 4 <= lanes_; l += 4) multiply<4>(l);
-            for (; l < lanes_; l += 2) multiply<2>(std::min(l, lanes_ - 2));  // one of them may be done again
+            if (has_powers_) each_two([&](int l) { add_up_in_steps(l); });
+            else each_group([&](auto width, int l) { add_up<width>(l); });
         }
         for (int m = 0; m < n_members_; ++m) {
             if (qualified_[m]) normalise(m, out + m * n_classes_);
@@ -173,7 +174,9 @@ class RowScorer {
     std::vector<double> present_;                            // per member: all rows
     std::vector<double> scale_;                              // per total and lane
     std::vector<double> count_, start_;                      // N(x_i, y) and P(y, x_i)
-    std::vector<double> value_, power_, below_, below_power_;  // what comes of it; below: what is to be divided by
+    std::vector<double> value_, power_;                      // products over all other columns
+    std::vector<double> below_, below_power_;                // what they are to be divided by
+    std::vector<double> joint_, joint_power_;                // and what comes of them, where powers are taken
 
     double *line(std::vector<double> &v, int p) { return v.data() + std::size_t(p) * lanes_; }
     // The cell of two columns' slots in the lower triangle.
@@ -185,6 +188,14 @@ class RowScorer {
     template <class Act>
     void each_two(const Act &act) const {
         for (int l = 0; l < lanes_; l += 2) act(std::min(l, lanes_ - 2));
+    }
+    // The same for four lanes at a time, then two and one: each is done once.
+    template <class Act>
+    void each_group(const Act &act) const {
+        int l = 0;
+        for (; l + 4 <= lanes_; l += 4) act(std::integral_constant<int, 4>(), l);
+        if (l + 2 <= lanes_) act(std::integral_constant<int, 2>(), l);
+        if (lanes_ % 2) act(std::integral_constant<int, 1>(), lanes_ - 1);
     }
     // What is looked up once per row: the columns present, N(x_i, y), and P(y, x_i) with x_i as super-parent, which is
     // 0 where x_i is too rare.
@@ -261,14 +272,7 @@ class RowScorer {
         return std::max(0,
                         (bits_of_step / bits - at_once) / at_once * at_once);  // and those of a tile among themselves
     }
-    // The sum over all super-parents, for some lanes. For every column the product of N(x_i, x_j, y) + pseudo-count
-    // over all others, each pair looked up once; then the denominators.
-    template <int Width>
-    void multiply(int lane) {
-        numerators<Width>(lane);
-        if (!has_powers_) return add_up<Width>(lane);
-        for (int l = lane; l < lane + Width; l += 2) add_up_in_steps(l);
-    }
+    // The sum over all super-parents, for some lanes.
     template <int Width>
     void add_up(int lane) {
         using L = scoring::Lanes<Width>;
@@ -319,11 +323,11 @@ class RowScorer {
                 own = own * rest;
             }
             settle();
-            (own * Two::load(&start_[at])).store(&value_[at]);
-            power.store(&power_[at]);
+            (own * Two::load(&start_[at])).store(&joint_[at]);
+            power.store(&joint_power_[at]);
         }
         Two top;
-        scoring::sum_of_powers(&value_[lane], &power_[lane], n_here, lanes_, top).store(&sum_[lane]);
+        scoring::sum_of_powers(&joint_[lane], &joint_power_[lane], n_here, lanes_, top).store(&sum_[lane]);
         top.store(&top_[lane]);
     }
     // How many children that were never missing have this total, beside the super-parent in place p.
@@ -331,26 +335,25 @@ class RowScorer {
         const int i = here_[p];
         return n_with_total_[t] - (total_of_[i] == int(t) && !ever_missing_[i]);
     }
-    template <int Width>
-    void numerators(int lane) {
-        const int n_here = int(here_.size());
-        if (!has_powers_) return multiply_pairs<Width>(lane, {0, n_here, 0, n_here});
-        for (int p = 0; p < n_here; ++p)
-            for (int l = lane; l < lane + Width; l += 2) Two::all(0).store(line(power_, p) + l);
+    // For every column the product of N(x_i, x_j, y) + pseudo-count over all others, each pair looked up once. Cells of
+    // four columns with all before them stay in the nearest cache while lanes are read a few at a time; few columns do.
+    void numerators() {
+        const int n_here = int(here_.size()), block = has_powers_ || n_here > few_columns ? at_once : n_here;
         const auto settle = [&](int from, int to) {
-            for (int p = from; p < to; ++p)
-                for (int l = lane; l < lane + Width; l += 2) take_powers(line(value_, p) + l, line(power_, p) + l);
+            for (int p = from; p < to && has_powers_; ++p)
+                each_two([&](int l) { take_powers(line(value_, p) + l, line(power_, p) + l); });
         };
-        for (int p = 0, since = 0; p < n_here; p += at_once) {
-            const int last = std::min(p + at_once, n_here);
+        if (has_powers_) std::fill_n(power_.begin(), std::size_t(n_here) * lanes_, 0.0);
+        for (int p = 0, since = 0; p < n_here; p += block) {
+            const int last = std::min(p + block, n_here);
             int from = 0;
             do {
-                const int to = std::min(from + step_, p);
-                multiply_pairs<Width>(lane, {p, last, from, to});
+                const int to = last - from > step_ ? from + step_ : last;
+                each_group([&](auto width, int l) { multiply_pairs<width>(l, {p, last, from, to}); });
                 settle(p, last);
                 from = to;
             } while (from < p);
-            since += at_once;
+            since += block;
             if (since >= step_) {
                 settle(0, p);
                 since = 0;
@@ -438,7 +441,7 @@ class RowScorer {
         for (int p = 0; p < n_here; ++p) {
             double *__restrict value = line(value_, p);
             const double *__restrict count = line(count_, p);
-            for (int q = 0, since = 0; q < n_here; ++q) {
+            for (int q = 0; q < n_here; ++q) {
                 if (q == p) continue;
                 const int child = here_[q], parent = here_[p];
                 const double *cells = pair(child, cell_[q], parent, cell_[p]);
@@ -448,9 +451,8 @@ class RowScorer {
                     const double all = std::max(count[l] - lost[l] * inverse_[l], 0.0) + total;
                     value[l] *= (cells[l] * inverse_[l] + members_.pseudo) / all;
                 }
-                if (++since % most_powers == 0) steady(p);
+                steady(p);
             }
-            steady(p);
         }
         each_two([&](int l) {
             Two top;
@@ -461,7 +463,7 @@ class RowScorer {
     void steady(int p) {
         double *value = line(value_, p), *power = line(power_, p);
         for (int l = 0; l < lanes_; ++l) {
-            if (value[l] == 0 || value[l] > 0x1p-300) continue;
+            if (value[l] == 0) continue;
             int own;
             value[l] = std::frexp(value[l], &own);
             power[l] += own;

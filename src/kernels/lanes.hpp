@@ -1,5 +1,6 @@
 // A few doubles that travel together, one per class: pairs in vector registers for two, four and eight, plain numbers
-// for three. Pairs, and not vectors of four or eight: without such registers the compiler keeps those in memory.
+// for one and three. Pairs, and not vectors of four or eight: without such registers the compiler keeps those in
+// memory.
 #pragma once
 #include <cstring>
 
@@ -52,6 +53,17 @@ struct Lanes {
         for (int u = 0; u < n_pairs; ++u) out.v[u] = of(u);
         return out;
     }
+};
+
+template <>
+struct Lanes<1> {
+    double v;
+    static Lanes load(const double *p) { return {*p}; }
+    static Lanes all(double x) { return {x}; }
+    void store(double *p) const { *p = v; }
+    friend Lanes operator+(Lanes a, Lanes b) { return {a.v + b.v}; }
+    friend Lanes operator*(Lanes a, Lanes b) { return {a.v * b.v}; }
+    friend Lanes operator/(Lanes a, Lanes b) { return {a.v / b.v}; }
 };
 
 template <>

@@ -118,6 +118,48 @@ def test_the_kernel_answers_and_learns_as_plain_loops_do(fade, layout, late, gap
     np.testing.assert_allclose(after, [[twin.answer(row) for twin in twins] for row in X.tolist()], rtol=1e-7)
 
 
+def answer_in_logs(past: np.ndarray, y: np.ndarray, weights: np.ndarray, row: np.ndarray, pseudo: float) -> np.ndarray:
+    """AODE's answer to one row by matrices of counts and logs of probabilities, which do not mind how many columns."""
+    n_values = np.where(past == GAP, -1, past.astype(int)).max(axis=0) + 1
+    here = np.flatnonzero((row != GAP) & (row < n_values))
+    match, present = (past == row)[:, here].astype(float), (past != GAP)[:, here].astype(float)
+    joint = []
+    for c in range(3):
+        own = weights * (y == c)
+        both, lost = (match * own[:, None]).T @ match, (match * own[:, None]).T @ present
+        first = (np.diag(both) + pseudo) / (weights @ present + 3 * pseudo * n_values[here])
+        logs = np.log(both + pseudo) - np.log(lost + pseudo * n_values[here])
+        np.fill_diagonal(logs, np.log(first))
+        joint.append(logs.sum(axis=1))
+    parents = np.array(joint)[:, weights @ match >= 0.01 * (1 - 1e-9)]
+    exact = np.exp(parents - parents.max())
+    return exact.sum(axis=1) / exact.sum()
+
+
+@pytest.mark.parametrize("gaps", ["none", "few", "many"])
+@pytest.mark.parametrize("n_columns", [17, 40, 150])
+@pytest.mark.parametrize(("pseudo", "weight"), [(0.7, 1.0), (1e-9, 1.0), (0.7, 1e12), (0.7, 1e70)])
+@pytest.mark.parametrize("fade", [(1.0,), (0.5, 0.97), (0.5, 0.97, 1.0)])
+def test_rows_of_many_columns_are_multiplied_within_the_range_of_doubles(gaps, n_columns, pseudo, weight, fade):
+    rng = np.random.default_rng(n_columns)
+    n = 40
+    y = rng.integers(0, 3, n).astype(np.uint8)
+    X = np.minimum(rng.geometric(0.4, (n, n_columns)) - 1 + y[:, None] // 2, 6).astype(np.uint8)
+    missing = rng.random(X.shape) < (0.2 if gaps == "many" else 0.0)
+    if gaps == "few":
+        missing[rng.random(n) < 0.3, 3::11] = True
+    X[missing] = GAP
+    weights = rng.uniform(0.5, 2.0, n) * weight
+    own, judged = held(n_columns, 8, 3, len(fade), pseudo, 0.01), np.empty((n, len(fade), 3))
+    halved, fades = np.zeros(len(fade), dtype=np.int64), np.repeat(np.array(fade)[:, None], n, axis=1)
+    assert _kernels.stream_half_lives(*own, X, y, weights, fades, halved, judged) == n
+    for m, factor in enumerate(fade):
+        for r in range(10, n):
+            faded = weights[:r] * factor ** np.arange(r)[::-1]
+            expected = answer_in_logs(X[:r], y[:r], faded, X[r], pseudo)
+            np.testing.assert_allclose(judged[r, m], expected, rtol=1e-7, atol=1e-300)
+
+
 def test_the_kernel_stops_before_what_has_no_slot_and_learns_no_row_without_a_label():
     X, y = rows()
     X[:] = X % 2
