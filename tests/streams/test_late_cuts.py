@@ -24,6 +24,11 @@ def stream(m=600, start=100, first=0.5, seed=0):
     return np.column_stack([a, rng.normal(size=m)]), (z > 0).astype(int)
 
 
+def spc_in_contest(**options):
+    """Columns compete for being its super-parent; it refused memory where one of them began to vary."""
+    return SPC(super_parent="stream", **options)
+
+
 def dicts(X):
     """Rows as dicts; missing cells are absent."""
     return [{f"x{i}": cell for i, cell in enumerate(row) if cell == cell} for row in X.tolist()]
@@ -107,25 +112,11 @@ def test_a_column_that_is_useless_by_the_bins_asked_for_is_named_once():
         NaiveBayes(warm_up=WARM, bins="mdl", recut="grid").partial_fit(X, y)
 
 
-def test_what_helps_where_a_model_cuts_no_column_later():
-    """Other bins would not, and ``recut`` is refused; cut points do."""
-    X = np.random.default_rng(0).normal(size=(600, 2))
-    y = (X[:, 0] > 0).astype(int)
-    X[: 2 * WARM, 0] = 0.5
-    options = {"super_parent": "stream", "warm_up": WARM}
-    with pytest.warns(DataWarning, match=r"cuts no column later\. Give cut points, such as bins={'x0'") as told:
-        SPC(**options).test_then_train(X, y)
-    assert "Leave out bins" not in str(told[0].message)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SPC(**options, bins={"x0": [-1.0, 0.0, 1.0]}).test_then_train(X, y)
-
-
 # Columns that begin to vary
 
 
 @pytest.mark.parametrize("first", [0.5, 0.0, 3.0, np.nan])
-@pytest.mark.parametrize("cls", [NaiveBayes, AODE, TAN])
+@pytest.mark.parametrize("cls", [NaiveBayes, AODE, TAN, spc_in_contest])
 def test_a_column_that_did_not_vary_is_cut_when_it_does(first, cls):
     X, y = stream(m=1500, first=first)
     model = cls(warm_up=WARM)
@@ -185,7 +176,7 @@ FORGETTING = [{}, {"decay": 150}, {"window": 200}, {"window": 200, "decay": 300}
 
 
 @pytest.mark.parametrize("options", FORGETTING)
-@pytest.mark.parametrize("cls", [NaiveBayes, AODE, TAN, A2DE])
+@pytest.mark.parametrize("cls", [NaiveBayes, AODE, TAN, A2DE, spc_in_contest])
 def test_chunks_rows_frames_and_compiled_streams_agree(cls, options):
     X, y = stream(m=400, seed=1)
     compiled, whole, chunks, frames, rows = (cls(warm_up=WARM, **options) for _ in range(5))
@@ -217,9 +208,10 @@ def test_counts_are_those_of_all_rows_in_the_bins_of_now(cls):
 
 @pytest.mark.parametrize("options", FORGETTING)
 @pytest.mark.parametrize("at", [30, 80, 150, 350])
-def test_a_saved_model_goes_on_as_the_other(options, at):
+@pytest.mark.parametrize("cls", [AODE, spc_in_contest])
+def test_a_saved_model_goes_on_as_the_other(cls, options, at):
     X, y = stream(m=400, seed=3)
-    one, other = (AODE(warm_up=WARM, **options).partial_fit(X[:at], y[:at]) for _ in range(2))
+    one, other = (cls(warm_up=WARM, **options).partial_fit(X[:at], y[:at]) for _ in range(2))
     other = from_bytes(to_bytes(other))
     assert other.events_ == one.events_
     for model in (one, other):
