@@ -5,12 +5,26 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from tanager import A2DE, AODE, SPC, TAN, AnytimeAODE, DriftAware, HalfLives, HoeffdingTree, NaiveBayes, NBTree, Recut
+from tanager import (
+    A2DE,
+    AODE,
+    SPC,
+    TAN,
+    AnytimeAODE,
+    DriftAware,
+    EvolvingNaiveBayes,
+    HalfLives,
+    HoeffdingTree,
+    NaiveBayes,
+    NBTree,
+    Recut,
+)
 from tanager.encoding import Column, Encoder
 from tanager.encoding.bins import for_now, for_stream, mdl
 from tanager.encoding.kinds import ENOUGH
-from tanager.errors import DataWarning, SchemaMismatch
+from tanager.errors import DataError, DataWarning, SchemaMismatch
 from tanager.persist import from_bytes, to_bytes
 
 WARM = 60
@@ -136,6 +150,70 @@ def test_a_float_is_a_number_from_the_first_rows_on(first):
     model = NaiveBayes(warm_up=WARM).partial_fit(X[:WARM], y[:WARM])
     known = () if first != first else (0.5,)
     assert model.encoder_.schema["x0"] == Column("x0", "numeric", known, cut_after=len(known) + ENOUGH)
+
+
+GAUSSIAN = [
+    NaiveBayes(gaussian=True, warm_up=WARM),
+    EvolvingNaiveBayes(warm_up=WARM),
+    DriftAware(NaiveBayes(gaussian=True, warm_up=WARM)),
+    HalfLives(NaiveBayes(gaussian=True, warm_up=WARM)),
+]
+
+
+@pytest.mark.parametrize("model", GAUSSIAN, ids=repr)
+def test_floats_that_are_missing_in_the_first_rows_have_a_normal_distribution_once_they_come(model):
+    X, y = stream(m=1000, start=200, first=np.nan)
+    whole, chunks, saved = (clone(model) for _ in range(3))
+    whole.test_then_train(X, y)
+    for start in range(0, len(y), 37):
+        chunks.partial_fit(X[start : start + 37], y[start : start + 37])
+    saved = from_bytes(to_bytes(saved.partial_fit(X[:150], y[:150]))).partial_fit(X[150:], y[150:])
+    assert whole.encoder_.schema["x0"].kind == "continuous"
+    assert (whole.predict(X[500:]) == y[500:]).mean() > 0.9
+    for other in (chunks, saved):
+        np.testing.assert_allclose(other.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+
+def test_text_in_floats_that_were_all_missing_is_no_number_to_a_normal_distribution():
+    X, y = stream(m=WARM, first=np.nan)
+    model = NaiveBayes(gaussian=True, warm_up=WARM).partial_fit(X, y)
+    with pytest.raises(DataError, match="'red' is not a number"):
+        model.partial_fit([["red", 0.5]], [0])
+
+
+WORDS = [
+    NaiveBayes(warm_up=WARM),
+    DriftAware(AODE(warm_up=WARM)),
+    HalfLives(AODE(warm_up=WARM)),
+    spc_in_contest(warm_up=WARM),
+    NaiveBayes(warm_up=WARM, recut="grid"),
+    HoeffdingTree(warm_up=WARM),
+]
+
+
+@pytest.mark.parametrize("model", WORDS, ids=repr)
+def test_text_in_floats_that_were_all_missing_makes_categories(model):
+    X, y = stream(m=300)
+    words = np.array([["red", "blue"][label] for label in y], dtype=object)
+    words[100] = "?"  # a missing cell, as long as there may be numbers
+    frame = pd.DataFrame({"x0": np.full(300, np.nan), "x1": X[:, 1]})
+    later = frame.assign(x0=words)
+    chunks, rows = clone(model).partial_fit(frame[:100], y[:100]), clone(model).partial_fit(frame[:100], y[:100])
+    chunks.partial_fit(later[100:200], y[100:200]).test_then_train(later[200:], y[200:])
+    for row, label in zip(later[100:].to_dict("records"), y[100:].tolist(), strict=True):
+        rows.learn_one(row, label)
+    column = chunks.encoder_.schema["x0"]
+    assert (column.kind, sorted(column.values)) == ("categorical", ["blue", "red"])
+    assert rows.encoder_.schema["x0"] == column
+    np.testing.assert_allclose(rows.predict_proba(later), chunks.predict_proba(later), atol=1e-9)
+    assert (chunks.predict(later[200:]) == y[200:]).mean() > 0.95
+
+
+def test_text_behind_numbers_is_refused():
+    model = NaiveBayes(warm_up=WARM).partial_fit(*stream(m=WARM, first=np.nan))
+    for rows in ([[0.5, 0.5], ["red", 0.5]], [["0.5", 0.5], ["red", 0.5]]):
+        with pytest.raises(DataError, match="'red' is not a number"):
+            model.partial_fit(rows, [0, 1])
 
 
 def test_the_number_of_the_first_rows_has_a_bin_of_its_own():
