@@ -220,6 +220,8 @@ class Encoder(TableTransformer):
     def _set_codecs(self, codecs: list[Codec], schema: Schema | None = None) -> None:
         if self._unsettled_but is not None:
             codecs = [c if c.column.table_name in self._unsettled_but else unsettled(c) for c in codecs]
+        before = zip(self._codecs, codecs, strict=False)
+        self._unseen_values.learned(new.column.name for old, new in before if new.column is not old.column)
         self._codecs = codecs
         self._schema: Schema = schema or self._schema.with_all(c.column for c in codecs)
         self._finders = [(c.column.table_name, c.find) for c in codecs]
