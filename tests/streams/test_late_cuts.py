@@ -174,6 +174,26 @@ def test_floats_that_are_missing_in_the_first_rows_have_a_normal_distribution_on
         np.testing.assert_allclose(other.predict_proba(X), whole.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("first", [None, 3.0])
+@pytest.mark.parametrize("model", [*GAUSSIAN, AODE(gaussian=True, warm_up=WARM)], ids=repr)
+def test_numbers_that_become_categories_are_told_at_once(model, first):
+    X, y = stream(m=200, start=100)
+    x0 = np.array([first] * 100 + X[100:, 0].tolist(), dtype=object)
+    frame = pd.DataFrame({"x0": x0, "x1": X[:, 1]})
+    model = clone(model).partial_fit(frame[:100], y[:100])
+    with pytest.warns(
+        DataWarning, match=r"column 'x0' holds numbers such as .*Give numeric=\['x0'\] beforehand"
+    ) as told:
+        model.partial_fit(frame[100:], y[100:])
+    assert len({str(one.message) for one in told}) == 1
+
+
+def test_numbers_of_late_names_that_become_categories_are_told_at_once():
+    X, y = stream(m=200, start=100, first=np.nan)
+    with pytest.warns(DataWarning, match="column 'x0' holds numbers such as"):
+        NaiveBayes(gaussian=True, warm_up=WARM).partial_fit(dicts(X), y)
+
+
 def test_text_in_floats_that_were_all_missing_is_no_number_to_a_normal_distribution():
     X, y = stream(m=WARM, first=np.nan)
     model = NaiveBayes(gaussian=True, warm_up=WARM).partial_fit(X, y)
