@@ -175,7 +175,7 @@ def test_floats_that_are_missing_in_the_first_rows_have_a_normal_distribution_on
 
 
 @pytest.mark.parametrize("first", [None, 3.0])
-@pytest.mark.parametrize("model", [*GAUSSIAN, AODE(gaussian=True, warm_up=WARM)], ids=repr)
+@pytest.mark.parametrize("model", GAUSSIAN, ids=repr)
 def test_numbers_that_become_categories_are_told_at_once(model, first):
     X, y = stream(m=200, start=100)
     x0 = np.array([first] * 100 + X[100:, 0].tolist(), dtype=object)
@@ -186,6 +186,17 @@ def test_numbers_that_become_categories_are_told_at_once(model, first):
     ) as told:
         model.partial_fit(frame[100:], y[100:])
     assert len({str(one.message) for one in told}) == 1
+
+
+@pytest.mark.parametrize("model", GAUSSIAN, ids=repr)
+def test_whole_numbers_that_become_others_among_the_first_rows_are_no_warning(model):
+    X, y = stream(m=200, start=20, first=3.0)
+    model = clone(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.test_then_train(X[:40], y[:40])
+        one_by_one(model, dicts(X[40:80]), y[40:80])
+        model.test_then_train(X[80:], y[80:])
 
 
 def test_numbers_of_late_names_that_become_categories_are_told_at_once():

@@ -18,9 +18,9 @@ import numpy as np
 from tanager import _kernels, errors
 from tanager.encoding import bins
 from tanager.encoding.dates import cells_of, date_cell, part_cell
-from tanager.encoding.kinds import as_written, reads_as_number, settled, with_numbers
+from tanager.encoding.kinds import as_written, reads_as_number, with_numbers
 from tanager.encoding.marks import is_mark
-from tanager.encoding.schema import APPEARED, Column, Value, is_number
+from tanager.encoding.schema import Column, Value, is_number
 from tanager.encoding.unseen import Unseen
 from tanager.encoding.values import Categories, Cells, DateText, Numbers, is_missing, not_a_number, number, plain
 
@@ -227,23 +227,9 @@ class Vocabulary(Codec):
         # The last code is reserved for "other", so that a column never has more than max_values codes.
         room = max(max_values - 1 - len(self.column.values), 0)
         column = replace(self.column, values=self.column.values + tuple(new[:room]), other=len(new) > room)
-        if self.column.reason == APPEARED or not settled(self.column):  # nobody has asked for categories
-            self._warn_of_numbers(new)
         if column.other and not self.column.other:
             self._warn_full(max_values)
         return Vocabulary(column)
-
-    def _warn_of_numbers(self, new: list[Value]) -> None:
-        """Say that numbers will be categories, where the first rows did not show that there are any."""
-        first = next(filter(_has_fraction, new), None)
-        if first is not None and not any(map(_has_fraction, self.column.values)):
-            name = self.column.name
-            errors.warn_user(
-                f"column {name!r} holds numbers such as {first!r}, which the first rows did not show: each is a "
-                f"category of its own from now on. Give numeric=[{name!r}] beforehand, with first rows that have the "
-                "column, be it missing.",
-                errors.DataWarning,
-            )
 
     def _warn_full(self, max_values: int) -> None:
         name = self.column.name
@@ -575,10 +561,6 @@ def _unseen(categories: Categories, unknown: np.ndarray) -> Unseen | None:
 def _leading_numbers(values: list[Value]) -> list[Value]:
     """The values before the first that is no number."""
     return values[: next((v for v, value in enumerate(values) if not is_number(value)), len(values))]
-
-
-def _has_fraction(value: Value) -> bool:
-    return isinstance(value, float) and value % 1 > 0
 
 
 def _is_like_a_number(value: Value) -> bool:

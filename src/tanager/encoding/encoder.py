@@ -28,7 +28,7 @@ from tanager.encoding.kinds import (
     stays_open,
 )
 from tanager.encoding.matching import Told, match_columns
-from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of
+from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of, tell_of_numbers
 from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.transformer import TableTransformer
@@ -504,6 +504,10 @@ class Encoder(TableTransformer):
         """Take over grown codecs; says whether any has grown."""
         grown = any(new is not old for new, old in zip(codecs, self._codecs, strict=True))
         if grown:
+            if self.continuous and self._unsettled_but is None:  # elsewhere columns are cut later, or learned again
+                for new, old in zip(codecs, self._codecs, strict=True):
+                    if new is not old:
+                        tell_of_numbers(old.column, new.column)
             self._set_codecs(codecs)
         return grown
 
