@@ -9,9 +9,12 @@ import pandas as pd
 
 from benchmarks.harness import Line, best_times, rate
 from tanager import AODE, DriftAware, NaiveBayes
+from tanager.learning.classifier import Classifier
 
 N_ROWS = 45_312
 BAR = 100_000.0  # rows/s
+DELAY = 50  # rows after which a label comes, where labels are late
+KINDS = (NaiveBayes, AODE)
 
 
 def wandering(n_rows: int = N_ROWS, n_columns: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -45,6 +48,11 @@ def _walk(steps: np.ndarray, keep: float) -> np.ndarray:
     return out
 
 
+def late(model: Classifier, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Learn each row while the one that came DELAY rows after it is answered."""
+    return DriftAware(model).test_then_train(X[:-DELAY], y[:-DELAY], answered=X[DELAY:])
+
+
 def lines() -> Iterator[Line]:
     for n_columns in (8, 20):
         X, y = wandering(n_columns=n_columns)
@@ -52,9 +60,9 @@ def lines() -> Iterator[Line]:
         tables = {"arrays": X, "frames": frame}
         ways = {
             (kind.__name__, what): lambda kind=kind, table=table, y=y: DriftAware(kind()).test_then_train(table, y)
-            for kind in (NaiveBayes, AODE)
+            for kind in KINDS
             for what, table in tables.items()
-        }
+        } | {(kind.__name__, "late labels"): lambda kind=kind, X=X, y=y: late(kind(), X, y) for kind in KINDS}
         times = best_times({f"{name}, {what}": way for (name, what), way in ways.items()}, repeats=4)
         for name, what in ways:
             rows = len(X) / times[f"{name}, {what}"]

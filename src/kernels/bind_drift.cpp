@@ -79,7 +79,8 @@ ModelEnd end_of(const Watched &model) { return {model.stale, shown(model.recent)
 
 nb::tuple blocks(const AnyArray &labels, const Doubles &out_, std::int64_t every, double tie,
                  const std::vector<ModelOf> &models, const std::pair<ShareOf, ShareOf> &duel_, double clear,
-                 const Options &options, const Remembered &before, int quiet_signal, std::int64_t n_rows_left) {
+                 const Options &options, const Remembered &before, int quiet_signal, std::int64_t n_rows_left,
+                 const std::optional<AnyArray> &answered) {
     expect(every >= 1, "a block has one row at least");
     expect(models.size() == 1 || models.size() == 2, "one model answers, and one more may run beside it");
     expect(labels.ndim() == 1, "labels are one-dimensional");
@@ -89,6 +90,8 @@ nb::tuple blocks(const AnyArray &labels, const Doubles &out_, std::int64_t every
     const int k = watched[0].plan.store.k;
     expect(watched.back().plan.store.k == k && watched.back().plan.store.n == watched[0].plan.store.n,
            "all models have the same classes and columns");
+    if (answered) watched[0].answered = as_codes(*answered, watched[0].plan.store.n);
+    expect(!answered || watched[0].answered->n_rows == n_rows, "as many rows are answered as are learned");
     double *out = as_output(out_, n_rows, k);
     Duel duel{as_share(duel_.first), as_share(duel_.second), clear};
     Ddm detector = as_detector(options, before);
@@ -115,7 +118,7 @@ void bind_drift(nb::module_ &m) {
           nb::arg().noconvert());
     m.def("run_blocks", &blocks, nb::arg("labels"), nb::arg("out").noconvert(), nb::arg("every"), nb::arg("tie"),
           nb::arg("models"), nb::arg("duel"), nb::arg("clear"), nb::arg("options"), nb::arg("before"),
-          nb::arg("quiet_signal"), nb::arg("n_rows_left"));
+          nb::arg("quiet_signal"), nb::arg("n_rows_left"), nb::arg("answered").none() = nb::none());
     m.def("fading_share", &share, nb::arg("values"), nb::arg("keep"), nb::arg("count"), nb::arg("of"));
     m.def("hear_answers", &hear, nb::arg("values"), nb::arg("warning"), nb::arg("drift"), nb::arg("min_rows"),
           nb::arg("smoothing"), nb::arg("before"));

@@ -50,7 +50,7 @@ std::tuple<std::int64_t, double, int, bool> stream(PyPlan &self, const AnyArray 
                                                    const std::optional<Queue> &queue,
                                                    const std::optional<Integers> &n_leaving,
                                                    const std::optional<Doubles> &member_scores, double keep,
-                                                   const std::optional<Doubles> &own, bool keeps_half, bool stale) {
+                                                   const std::optional<Doubles> &judged, bool keeps_half, bool stale) {
     self.check_ready();
     const int n = self.plan.store.n;
     Stream stream;
@@ -65,7 +65,7 @@ std::tuple<std::int64_t, double, int, bool> stream(PyPlan &self, const AnyArray 
     if (member_scores) stream.member_scores = as_member_scores(self.plan, *member_scores);
     expect(keep > 0 && keep <= 1, "member scores are kept by a factor above 0 and at most 1");
     stream.keep = keep;
-    if (own) stream.own = as_output(*own, n_rows, 1);
+    if (judged) stream.judged = as_output(*judged, n_rows, self.plan.store.k);
     expect(unit > 0 && std::isfinite(unit), "the unit must be positive");
     stream.unit = unit;
     nb::gil_scoped_release release;
@@ -82,6 +82,6 @@ void bind_stream(nb::module_ &m) {
           nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
           nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),
           nb::arg("gone").noconvert().none() = nb::none(), nb::arg("member_scores").noconvert().none() = nb::none(),
-          nb::arg("keep") = 1.0, nb::arg("own").noconvert().none() = nb::none(), nb::arg("keeps_half") = false,
+          nb::arg("keep") = 1.0, nb::arg("judged").noconvert().none() = nb::none(), nb::arg("keeps_half") = false,
           nb::arg("stale") = false);
 }

@@ -1,5 +1,7 @@
 #include "stream.hpp"
 
+#include <algorithm>
+
 #include "learn_rows.hpp"
 #include "member_validation.hpp"
 
@@ -78,7 +80,6 @@ StreamEnd test_then_train(ScoringPlan &plan, Stream &stream, double *out) {
     HalfPairs half(s, plan, stream);
     Scratch w(plan);
     std::vector<int> answered(stream.answered ? s.n : 0);  // slots of the row that is answered
-    std::vector<double> judged(stream.own && stream.answered ? s.k : 0);
     const std::size_t n_scores = 6 * (plan.members.size() + 1);
     std::optional<MemberValidation> validation;
     if (stream.member_scores) validation.emplace(plan, w, stream.member_scores);
@@ -100,10 +101,11 @@ StreamEnd test_then_train(ScoringPlan &plan, Stream &stream, double *out) {
         }
         if (!finds_answer || !labelled)
             plan.score(stream.answered ? answered.data() : w.slot.data(), -1, 0, false, answer, w);
-        if (stream.own) {
-            const bool other = labelled && stream.answered;  // the row that is learned was not answered
-            if (other) plan.score(w.slot.data(), -1, 0, false, judged.data(), w);
-            stream.own[r] = labelled ? (other ? judged[y] : answer[y]) : 0;
+        if (stream.judged) {
+            double *judged = stream.judged + r * s.k;
+            if (!labelled) std::fill(judged, judged + s.k, 0.0);
+            else if (stream.answered) plan.score(w.slot.data(), -1, 0, false, judged, w);  // which was not answered
+            else std::copy(answer, answer + s.k, judged);
         }
         if (stream.fade[r] < 1) halved += fade_all(plan, stream, r);
         const double raw = labelled ? stream.unit * rows.weights[r] : 0;

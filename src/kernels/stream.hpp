@@ -44,8 +44,8 @@ struct Stream {
     // `keep` (see member_validation.hpp).
     double *member_scores = nullptr;
     double keep = 1;
-    // Or null: what the plan gave to the true class of each row before it was learned; 0 where it has none.
-    double *own = nullptr;
+    // (rows, k) or null: what the plan gave to the classes of each row before it was learned; 0 where it has no label.
+    double *judged = nullptr;
     double unit = 1;  // cells are true counts times this
     // Whoever calls mirrors the pairs some time: where the plan reads the lower triangle alone, only that is kept.
     bool keeps_half = false;

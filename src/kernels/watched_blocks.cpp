@@ -12,19 +12,27 @@ bool knows_values(const Watched &model, const Slots &values, const Batch &block,
     return true;
 }
 
-void run_block(Watched &model, const Batch &block, double tie, double *out) {
+// The next rows of a block, of which `done` have gone before.
+void run_block(Watched &model, const Batch &block, std::int64_t done, double tie, double *out) {
+    const std::int64_t n_rows = block.n_rows(), k = model.plan.store.k;
     scoring::Stream stream;
     stream.rows = block;
     stream.unit = model.unit;
     stream.keeps_half = true;
     stream.stale = model.stale;
+    double *judged = out;
+    if (model.answered) {
+        model.judged.resize(std::size_t(n_rows * k));
+        stream.answered = model.answered->from(done, n_rows);
+        stream.judged = judged = model.judged.data();
+    }
     model.stale = scoring::test_then_train(model.plan, stream, out).stale;
-    const std::int64_t n_rows = block.n_rows(), k = model.plan.store.k;
-    if (!model.knows) std::fill(out, out + k, 1.0 / double(k));
+    if (!model.knows)
+        for (double *first : {out, judged}) std::fill(first, first + k, 1.0 / double(k));
     model.knows = true;
     model.wrong.resize(std::size_t(n_rows));
     for (std::int64_t r = 0; r < n_rows; ++r) {
-        model.wrong[r] = is_wrong(out + r * k, block.labels.at(r), k, tie);
+        model.wrong[r] = is_wrong(judged + r * k, block.labels.at(r), k, tie);
         model.recent.add(model.wrong[r]);
         model.long_run.add(model.wrong[r]);
     }
@@ -44,9 +52,9 @@ BlocksEnd run_blocks(Watched &front, Watched *beside, Duel &duel, Ddm &detector,
         if (beside) {  // first: the answers of the one in front are those that stay
             const Batch own = beside->rows.from(end.n_rows, every);
             if (!knows_values(*beside, of_beside, own, slot)) break;
-            run_block(*beside, own, tie, out + end.n_rows * k);
+            run_block(*beside, own, end.n_rows, tie, out + end.n_rows * k);
         }
-        run_block(front, block, tie, out + end.n_rows * k);
+        run_block(front, block, end.n_rows, tie, out + end.n_rows * k);
         end.n_rows += every;
         end.said = Signal::none;
         for (std::int64_t r = 0; r < every; ++r) {

@@ -2,6 +2,7 @@
 // may take its place. After each block shares of wrong answers are brought up to date and the detector hears of them.
 // Blocks are run one after the other as long as there is nothing to decide.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "drift.hpp"
@@ -9,7 +10,8 @@
 
 namespace tanager::drift {
 
-// A model, all rows in its own codes, and how many of its answers are wrong. Every row has a label and weighs 1.
+// A model, all rows in its own codes, and how many of its answers are wrong. Every row has a label and weighs 1. With
+// `answered` those are answered in place of the rows that are learned, and what it would have said of these is judged.
 struct Watched {
     scoring::ScoringPlan &plan;
     Batch rows;
@@ -17,7 +19,8 @@ struct Watched {
     bool stale;
     bool knows;  // false: there is nothing yet to answer the first row from
     Share recent, long_run;
-    std::vector<double> wrong = {};  // of the present block
+    std::optional<Codes> answered = {};
+    std::vector<double> wrong = {}, judged = {};  // of the present block
 };
 
 // When nothing is to be decided after a block: the detector says just this; or, while a model beside the one that

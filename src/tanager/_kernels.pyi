@@ -462,7 +462,7 @@ def stream(
     gone: _Integers | None = None,
     member_scores: _Floats | None = None,
     keep: float = 1.0,
-    own: _Floats | None = None,
+    judged: _Floats | None = None,
     keeps_half: bool = False,
     stale: bool = False,
 ) -> tuple[int, float, int, bool]:
@@ -470,8 +470,8 @@ def stream(
 
     The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
     oldest first, then the rows of this call, whose raw weights are written when they are learned. Before a row with
-    a label is learned, `member_scores` fade by `keep` and the row is added to them. `own` (rows, 1) gets what the
-    true class of each row was given before it was learned, 0 where there is none.
+    a label is learned, `member_scores` fade by `keep` and the row is added to them. `judged` (rows, classes) gets
+    what the classes of each row were given before it was learned, 0 where it has no label.
 
     Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
     cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
@@ -1295,6 +1295,7 @@ def run_blocks(
     before: tuple[int, float, float, float, int],
     quiet_signal: int,
     n_rows_left: int,
+    answered: _Codes | None = None,
 ) -> tuple[
     int,
     int,
@@ -1308,7 +1309,8 @@ def run_blocks(
     A model is its plan, the codes of all rows, the unit of its counts, whether half of its pairs lags behind, whether
     it has learned anything, and two shares of wrong answers as keep, count and of; the first one answers. Goes on while
     the DDM says ``quiet_signal``; or, with ``n_rows_left`` from 0 on, up to so many rows unless it says drift or the
-    second model has won. Gives the rows that went, what was said last, whether pairs lag behind and both shares of each
+    second model has won. The first one answers the rows ``answered``, in its codes, in place of those that are learned
+    where there are some. Gives the rows that went, what was said last, whether pairs lag behind and both shares of each
     model, those of the duel, and what the DDM remembers.
     """
 

@@ -26,6 +26,7 @@ from tanager import (
     load,
 )
 from tanager.streams import drift
+from tanager.streams.runner import Runner
 from tanager.structure.measures import class_information
 
 ON_DRIFT = ["swap", "restart", "nothing"]
@@ -336,6 +337,64 @@ def test_late_labels_are_judged_when_they_come(seed, delay):
         single.learn_one(learned, label)
     agree(stream, stream.test_then_train(X[new], y[new], answered=X[late]), expected)
     assert stream.events_ == single.events_
+
+
+def with_new_words(n_rows, seed):
+    """Numbers that move, a gap here and there, and a column of text that goes on showing new values; as dicts."""
+    X, y = moving(n_rows, 60, seed)
+    rng = np.random.default_rng(seed)
+    rows = []
+    for at, (numbers_of_row, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        word = f"new {at // 15}" if rng.random() < 0.1 else f"v{2 * label + rng.integers(3)}"
+        rows.append({"a": numbers_of_row[0], "b": None if rng.random() < 0.1 else numbers_of_row[1], "word": word})
+    return rows, [f"c{label}" for label in y]
+
+
+LATE = [
+    NaiveBayes(warm_up=100),
+    AODE(warm_up=60, unseen="smooth"),
+    *later(
+        AODE(warm_up=60),
+        AODE(warm_up=60, decay=50),
+        NaiveBayes(warm_up=60, window=80),
+        NaiveBayes(warm_up=60, gaussian=True),
+    ),
+]
+
+
+@pytest.mark.parametrize("on_drift", ["swap", "restart"])
+@pytest.mark.parametrize("model", LATE, ids=repr)
+@examples(1)
+@given(seed=st.integers(0, 99), delay=st.integers(1, 20), cut=st.integers(1, 399), frame=st.booleans())
+def test_late_labels_in_rows_chunks_and_whole_streams(model, on_drift, seed, delay, cut, frame):
+    rows, y = with_new_words(400 + delay, seed)
+    _, y, weights = with_gaps(rows, y, seed) if seed % 2 else (rows, y, np.ones(len(y)))
+    y[:200] = [label or "c0" for label in y[:200]]
+    single, whole, chunks = (quick(clone(model), on_drift=on_drift) for _ in range(3))
+    expected = []
+    for learned, label, weight, asked in zip(rows, y, weights.tolist(), rows[delay:], strict=False):
+        expected.append(single.predict_proba_one(asked))
+        single.learn_one(learned, label, weight)
+    table = pd.DataFrame(rows) if frame else rows
+    learned, late = table[:400], table[delay:]
+    agree(whole, whole.test_then_train(learned, y[:400], weights[:400], answered=late), expected)
+    for part in (slice(0, cut), slice(cut, 400)):
+        got = chunks.test_then_train(learned[part], y[:400][part], weights[:400][part], answered=late[part])
+        agree(chunks, got, expected[part])
+    assert single.events_ == whole.events_ == chunks.events_
+
+
+@pytest.mark.parametrize("model", [NaiveBayes(warm_up=100), AODE(warm_up=100)], ids=repr)
+def test_rows_whose_labels_come_late_go_in_blocks(model, monkeypatch):
+    """One by one they took two hundred times as long."""
+    alone = []
+    run_late = Runner._run_late
+    monkeypatch.setattr(Runner, "_run_late", lambda *given: alone.append(given) or run_late(*given))
+    X, y = moving(3000, 400, seed=1)
+    stream = quick(model)
+    stream.test_then_train(X[:-50], y[:-50], answered=X[50:])
+    assert any(event.what == "swap" for event in stream.events_)
+    assert len(alone) < 50
 
 
 def test_nothing_changes_where_nothing_is_done_about_drift():

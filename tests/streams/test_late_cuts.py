@@ -5,12 +5,26 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from tanager import A2DE, AODE, SPC, TAN, AnytimeAODE, DriftAware, HalfLives, HoeffdingTree, NaiveBayes, NBTree, Recut
+from tanager import (
+    A2DE,
+    AODE,
+    SPC,
+    TAN,
+    AnytimeAODE,
+    DriftAware,
+    EvolvingNaiveBayes,
+    HalfLives,
+    HoeffdingTree,
+    NaiveBayes,
+    NBTree,
+    Recut,
+)
 from tanager.encoding import Column, Encoder
 from tanager.encoding.bins import for_now, for_stream, mdl
 from tanager.encoding.kinds import ENOUGH
-from tanager.errors import DataWarning, SchemaMismatch
+from tanager.errors import DataError, DataWarning, SchemaMismatch
 from tanager.persist import from_bytes, to_bytes
 
 WARM = 60
@@ -22,6 +36,11 @@ def stream(m=600, start=100, first=0.5, seed=0):
     z = np.round(rng.normal(size=m), 3)
     a = np.where(np.arange(m) < start, first, z)
     return np.column_stack([a, rng.normal(size=m)]), (z > 0).astype(int)
+
+
+def spc_in_contest(**options):
+    """Columns compete for being its super-parent; it refused memory where one of them began to vary."""
+    return SPC(super_parent="stream", **options)
 
 
 def dicts(X):
@@ -107,25 +126,11 @@ def test_a_column_that_is_useless_by_the_bins_asked_for_is_named_once():
         NaiveBayes(warm_up=WARM, bins="mdl", recut="grid").partial_fit(X, y)
 
 
-def test_what_helps_where_a_model_cuts_no_column_later():
-    """Other bins would not, and ``recut`` is refused; cut points do."""
-    X = np.random.default_rng(0).normal(size=(600, 2))
-    y = (X[:, 0] > 0).astype(int)
-    X[: 2 * WARM, 0] = 0.5
-    options = {"super_parent": "stream", "warm_up": WARM}
-    with pytest.warns(DataWarning, match=r"cuts no column later\. Give cut points, such as bins={'x0'") as told:
-        SPC(**options).test_then_train(X, y)
-    assert "Leave out bins" not in str(told[0].message)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SPC(**options, bins={"x0": [-1.0, 0.0, 1.0]}).test_then_train(X, y)
-
-
 # Columns that begin to vary
 
 
 @pytest.mark.parametrize("first", [0.5, 0.0, 3.0, np.nan])
-@pytest.mark.parametrize("cls", [NaiveBayes, AODE, TAN])
+@pytest.mark.parametrize("cls", [NaiveBayes, AODE, TAN, spc_in_contest])
 def test_a_column_that_did_not_vary_is_cut_when_it_does(first, cls):
     X, y = stream(m=1500, first=first)
     model = cls(warm_up=WARM)
@@ -145,6 +150,101 @@ def test_a_float_is_a_number_from_the_first_rows_on(first):
     model = NaiveBayes(warm_up=WARM).partial_fit(X[:WARM], y[:WARM])
     known = () if first != first else (0.5,)
     assert model.encoder_.schema["x0"] == Column("x0", "numeric", known, cut_after=len(known) + ENOUGH)
+
+
+GAUSSIAN = [
+    NaiveBayes(gaussian=True, warm_up=WARM),
+    EvolvingNaiveBayes(warm_up=WARM),
+    DriftAware(NaiveBayes(gaussian=True, warm_up=WARM)),
+    HalfLives(NaiveBayes(gaussian=True, warm_up=WARM)),
+]
+
+
+@pytest.mark.parametrize("model", GAUSSIAN, ids=repr)
+def test_floats_that_are_missing_in_the_first_rows_have_a_normal_distribution_once_they_come(model):
+    X, y = stream(m=1000, start=200, first=np.nan)
+    whole, chunks, saved = (clone(model) for _ in range(3))
+    whole.test_then_train(X, y)
+    for start in range(0, len(y), 37):
+        chunks.partial_fit(X[start : start + 37], y[start : start + 37])
+    saved = from_bytes(to_bytes(saved.partial_fit(X[:150], y[:150]))).partial_fit(X[150:], y[150:])
+    assert whole.encoder_.schema["x0"].kind == "continuous"
+    assert (whole.predict(X[500:]) == y[500:]).mean() > 0.9
+    for other in (chunks, saved):
+        np.testing.assert_allclose(other.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("first", [None, 3.0])
+@pytest.mark.parametrize("model", GAUSSIAN, ids=repr)
+def test_numbers_that_become_categories_are_told_at_once(model, first):
+    X, y = stream(m=200, start=100)
+    x0 = np.array([first] * 100 + X[100:, 0].tolist(), dtype=object)
+    frame = pd.DataFrame({"x0": x0, "x1": X[:, 1]})
+    model = clone(model).partial_fit(frame[:100], y[:100])
+    with pytest.warns(
+        DataWarning, match=r"column 'x0' holds numbers such as .*Give numeric=\['x0'\] beforehand"
+    ) as told:
+        model.partial_fit(frame[100:], y[100:])
+    assert len({str(one.message) for one in told}) == 1
+
+
+@pytest.mark.parametrize("model", GAUSSIAN, ids=repr)
+def test_whole_numbers_that_become_others_among_the_first_rows_are_no_warning(model):
+    X, y = stream(m=200, start=20, first=3.0)
+    model = clone(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.test_then_train(X[:40], y[:40])
+        one_by_one(model, dicts(X[40:80]), y[40:80])
+        model.test_then_train(X[80:], y[80:])
+
+
+def test_numbers_of_late_names_that_become_categories_are_told_at_once():
+    X, y = stream(m=200, start=100, first=np.nan)
+    with pytest.warns(DataWarning, match="column 'x0' holds numbers such as"):
+        NaiveBayes(gaussian=True, warm_up=WARM).partial_fit(dicts(X), y)
+
+
+def test_text_in_floats_that_were_all_missing_is_no_number_to_a_normal_distribution():
+    X, y = stream(m=WARM, first=np.nan)
+    model = NaiveBayes(gaussian=True, warm_up=WARM).partial_fit(X, y)
+    with pytest.raises(DataError, match="'red' is not a number"):
+        model.partial_fit([["red", 0.5]], [0])
+
+
+WORDS = [
+    NaiveBayes(warm_up=WARM),
+    DriftAware(AODE(warm_up=WARM)),
+    HalfLives(AODE(warm_up=WARM)),
+    spc_in_contest(warm_up=WARM),
+    NaiveBayes(warm_up=WARM, recut="grid"),
+    HoeffdingTree(warm_up=WARM),
+]
+
+
+@pytest.mark.parametrize("model", WORDS, ids=repr)
+def test_text_in_floats_that_were_all_missing_makes_categories(model):
+    X, y = stream(m=300)
+    words = np.array([["red", "blue"][label] for label in y], dtype=object)
+    words[100] = "?"  # a missing cell, as long as there may be numbers
+    frame = pd.DataFrame({"x0": np.full(300, np.nan), "x1": X[:, 1]})
+    later = frame.assign(x0=words)
+    chunks, rows = clone(model).partial_fit(frame[:100], y[:100]), clone(model).partial_fit(frame[:100], y[:100])
+    chunks.partial_fit(later[100:200], y[100:200]).test_then_train(later[200:], y[200:])
+    for row, label in zip(later[100:].to_dict("records"), y[100:].tolist(), strict=True):
+        rows.learn_one(row, label)
+    column = chunks.encoder_.schema["x0"]
+    assert (column.kind, sorted(column.values)) == ("categorical", ["blue", "red"])
+    assert rows.encoder_.schema["x0"] == column
+    np.testing.assert_allclose(rows.predict_proba(later), chunks.predict_proba(later), atol=1e-9)
+    assert (chunks.predict(later[200:]) == y[200:]).mean() > 0.95
+
+
+def test_text_behind_numbers_is_refused():
+    model = NaiveBayes(warm_up=WARM).partial_fit(*stream(m=WARM, first=np.nan))
+    for rows in ([[0.5, 0.5], ["red", 0.5]], [["0.5", 0.5], ["red", 0.5]]):
+        with pytest.raises(DataError, match="'red' is not a number"):
+            model.partial_fit(rows, [0, 1])
 
 
 def test_the_number_of_the_first_rows_has_a_bin_of_its_own():
@@ -185,7 +285,7 @@ FORGETTING = [{}, {"decay": 150}, {"window": 200}, {"window": 200, "decay": 300}
 
 
 @pytest.mark.parametrize("options", FORGETTING)
-@pytest.mark.parametrize("cls", [NaiveBayes, AODE, TAN, A2DE])
+@pytest.mark.parametrize("cls", [NaiveBayes, AODE, TAN, A2DE, spc_in_contest])
 def test_chunks_rows_frames_and_compiled_streams_agree(cls, options):
     X, y = stream(m=400, seed=1)
     compiled, whole, chunks, frames, rows = (cls(warm_up=WARM, **options) for _ in range(5))
@@ -217,9 +317,10 @@ def test_counts_are_those_of_all_rows_in_the_bins_of_now(cls):
 
 @pytest.mark.parametrize("options", FORGETTING)
 @pytest.mark.parametrize("at", [30, 80, 150, 350])
-def test_a_saved_model_goes_on_as_the_other(options, at):
+@pytest.mark.parametrize("cls", [AODE, spc_in_contest])
+def test_a_saved_model_goes_on_as_the_other(cls, options, at):
     X, y = stream(m=400, seed=3)
-    one, other = (AODE(warm_up=WARM, **options).partial_fit(X[:at], y[:at]) for _ in range(2))
+    one, other = (cls(warm_up=WARM, **options).partial_fit(X[:at], y[:at]) for _ in range(2))
     other = from_bytes(to_bytes(other))
     assert other.events_ == one.events_
     for model in (one, other):

@@ -80,6 +80,7 @@ def as_list(proba: dict[Any, float]) -> list[float]:
     return list(proba.values())
 
 
+@pytest.mark.filterwarnings("ignore:column .a. holds numbers")  # it comes late
 @pytest.mark.parametrize("name", MODELS)
 def test_single_rows_teach_what_tables_of_one_row_teach(name: str) -> None:
     rows, labels = stream(140)

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import dropwhile
 from typing import Any
 
 import numpy as np
@@ -222,7 +223,7 @@ class Vocabulary(Codec):
             if not column.cut_after or len(numbers) == len(new):
                 return codec(column)  # of dates, too: whoever holds this one asks for its column
             # Text among numbers: these are categories, and stay so.
-            return Vocabulary(replace(column, cut_after=0))._with(new[len(numbers) :], max_values)
+            return Vocabulary(replace(column, kind="categorical", cut_after=0))._with(new[len(numbers) :], max_values)
         # The last code is reserved for "other", so that a column never has more than max_values codes.
         room = max(max_values - 1 - len(self.column.values), 0)
         column = replace(self.column, values=self.column.values + tuple(new[:room]), other=len(new) > room)
@@ -266,6 +267,36 @@ class SingleNumbers(Vocabulary):
     def refuses(self, unseen: str) -> bool:
         """Of a number nobody expects that it was seen before."""
         return unseen == "as learned" and not self.column.closed
+
+
+class AwaitedNumbers(SingleNumbers):
+    """Columns of floats that were all missing so far: numbers, unless text comes first.
+
+    >>> size = AwaitedNumbers(Column("size", "numeric", cut_after=100))
+    >>> size.with_value(0.5, 1000).column.kind, size.with_value("S", 1000).column.kind
+    ('numeric', 'categorical')
+    """
+
+    def _categories(self, cells: Cells) -> Categories:
+        values = [] if isinstance(cells, Numbers) else cells.categories.in_order.values
+        first = next((value for value in values if not is_mark(value)), 0.0)
+        return super()._categories(cells) if _is_like_a_number(first) else cells.categories
+
+    def _new_values(self, categories: Categories) -> list[Value]:
+        return [*dropwhile(is_mark, super()._new_values(categories))]
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> Unseen | None:
+        Vocabulary.encode(self, cells.categories, out, unseen)
+        return None
+
+    def code(self, value: object, missing: int, unseen: str) -> int:
+        return Vocabulary.code(self, value, missing, unseen)
+
+    def with_value(self, value: object, max_values: int) -> Codec:
+        text = not is_missing(value) and not _is_like_a_number(checked(value, self.column.name))
+        if is_mark(value) or not text:
+            return super().with_value(value, max_values)
+        return Vocabulary.with_value(self, value, max_values)
 
 
 class Ordered(Vocabulary):
@@ -513,7 +544,9 @@ CODECS: dict[str, type[Codec]] = {
 
 def codec(column: Column) -> Codec:
     """The codec for a column of any kind."""
-    made = SingleNumbers if column.kind == "numeric" and column.by_value else CODECS[column.kind]
+    made = CODECS[column.kind]
+    if column.kind == "numeric" and column.by_value:
+        made = SingleNumbers if column.values or column.part else AwaitedNumbers
     return OfDates(column, made(column)) if column.part else made(column)
 
 

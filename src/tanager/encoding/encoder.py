@@ -28,7 +28,7 @@ from tanager.encoding.kinds import (
     stays_open,
 )
 from tanager.encoding.matching import Told, match_columns
-from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of
+from tanager.encoding.policy import left_out_of, reason_to_leave_out, schema_of, tell_of_numbers
 from tanager.encoding.schema import Column, LeftOut, Schema
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.transformer import TableTransformer
@@ -220,6 +220,8 @@ class Encoder(TableTransformer):
     def _set_codecs(self, codecs: list[Codec], schema: Schema | None = None) -> None:
         if self._unsettled_but is not None:
             codecs = [c if c.column.table_name in self._unsettled_but else unsettled(c) for c in codecs]
+        before = zip(self._codecs, codecs, strict=False)
+        self._unseen_values.learned(new.column.name for old, new in before if new.column is not old.column)
         self._codecs = codecs
         self._schema: Schema = schema or self._schema.with_all(c.column for c in codecs)
         self._finders = [(c.column.table_name, c.find) for c in codecs]
@@ -502,6 +504,10 @@ class Encoder(TableTransformer):
         """Take over grown codecs; says whether any has grown."""
         grown = any(new is not old for new, old in zip(codecs, self._codecs, strict=True))
         if grown:
+            if self.continuous and self._unsettled_but is None:  # elsewhere columns are cut later, or learned again
+                for new, old in zip(codecs, self._codecs, strict=True):
+                    if new is not old:
+                        tell_of_numbers(old.column, new.column)
             self._set_codecs(codecs)
         return grown
 

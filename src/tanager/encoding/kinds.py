@@ -392,7 +392,7 @@ def stays_open(cells: Cells, i: int, rules: Rules) -> bool:
     kind, reason = _kind(cells, rules.requested.get(i), rules)
     if kind == "numeric":
         return isinstance(rules.bins.get(i, rules.default_bins), str)
-    return kind == "categorical" and reason.startswith(_OPEN)
+    return kind in ("categorical", "continuous") and reason.startswith(_OPEN)
 
 
 def _kind(cells: Cells, requested: str | None, rules: Rules) -> tuple[str, str]:
@@ -400,7 +400,14 @@ def _kind(cells: Cells, requested: str | None, rules: Rules) -> tuple[str, str]:
     if requested is not None:
         return requested, "requested"
     kind, reason = _rule(cells, rules.max_whole)
-    return ("continuous" if kind == "numeric" and rules.continuous else kind), reason
+    if rules.continuous and (kind == "numeric" or (rules.stream and _are_floats_to_come(cells))):
+        kind = "continuous"
+    return kind, reason
+
+
+def _are_floats_to_come(cells: Cells) -> bool:
+    """Whether a column holds floats, all of them missing so far."""
+    return isinstance(cells, Numbers) and cells.all_missing and not cells.are_times
 
 
 def _rule(cells: Cells, max_whole: int) -> tuple[str, str]:

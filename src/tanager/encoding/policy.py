@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tanager.encoding.kinds import Rules, reads_as_number
+from tanager.encoding.kinds import Rules, reads_as_number, settled
 from tanager.encoding.lookalikes import looks_told
 from tanager.encoding.marks import marks_told
-from tanager.encoding.schema import Column, LeftOut, Schema
+from tanager.encoding.schema import APPEARED, Column, LeftOut, Schema, Value
 from tanager.encoding.values import Categories, Cells, Numbers
 from tanager.errors import first_few, warn_user
 
@@ -179,6 +179,24 @@ def tell_columns(schema: Schema) -> None:
     """A word about columns that are left out, or had better be, and about text that stands for something else."""
     _tell_left_out(schema)
     tell_text(schema)
+
+
+def tell_of_numbers(before: Column, now: Column) -> None:
+    """Say that numbers have come to a column of which nobody has said that it holds categories, and are such."""
+    asked = settled(before) and before.reason != APPEARED
+    if asked or now.kind != "categorical" or now.cut_after or any(map(_has_fraction, before.values)):
+        return
+    first = next(filter(_has_fraction, now.values[len(before.values) :]), None)
+    if first is not None:
+        warn_user(
+            f"column {now.name!r} holds numbers such as {first!r}, which the first rows did not show: each is a "
+            f"category of its own from now on. Give numeric=[{now.name!r}] beforehand, with first rows that have the "
+            "column, be it missing."
+        )
+
+
+def _has_fraction(value: Value) -> bool:
+    return isinstance(value, float) and value % 1 > 0
 
 
 def tell_text(schema: Schema) -> None:

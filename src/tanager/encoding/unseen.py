@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tanager.encoding.schema import Value
@@ -27,24 +28,30 @@ class UnseenValues:
     """
 
     def __init__(self) -> None:
-        self.n_cells: dict[str, int] = {}
         self.quiet = False  # whoever answers says it in another way
-        self._values: dict[str, dict[Value, None]] = {}
+        self._all: dict[str, Unseen] = {}
+        self._untold: dict[str, Unseen] = {}  # of columns that nothing was said about yet
         self._told: set[str] = set()
         self._recent: dict[str, Unseen] = {}
 
+    @property
+    def n_cells(self) -> dict[str, int]:
+        """How many cells of each column held such values."""
+        return {name: found.n_cells for name, found in self._all.items()}
+
     def note(self, name: str, found: Unseen) -> None:
         """Cells of one more table, or of one more row."""
-        self.n_cells[name] = self.n_cells.get(name, 0) + found.n_cells
-        values = self._values.setdefault(name, {})
-        values.update(dict.fromkeys(found.values[: max(0, MOST - len(values))]))
-        before = self._recent.get(name, Unseen([], 0))
-        both = list(dict.fromkeys([*before.values, *found.values[:MOST]]))
-        self._recent[name] = Unseen(both[:MOST], before.n_cells + found.n_cells)
+        for met in (self._all, self._recent, *(() if name in self._told else (self._untold,))):
+            met[name] = _both(met[name], found) if name in met else Unseen(found.values[:MOST], found.n_cells)
+
+    def learned(self, names: Iterable[str]) -> None:
+        """These columns have learned values, which may be those that nothing was said about: they were new, no more."""
+        for name in names if self._untold else ():
+            self._untold.pop(name, None)
 
     def sentences(self, unseen: str = "ignore") -> list[str]:
         """What is to be told about all columns."""
-        return [self._sentence(name, unseen) for name in self.n_cells]
+        return [sentence(name, *found, unseen) for name, found in self._all.items()]
 
     def take_recent(self, unseen: str = "ignore") -> list[str]:
         """What is to be told about cells that were met since this was asked for the last time."""
@@ -53,13 +60,18 @@ class UnseenValues:
 
     def tell(self, unseen: str = "ignore") -> None:
         """Warn of columns that nothing was said about yet."""
-        if len(self._told) < len(self.n_cells) and not self.quiet:
-            new = [name for name in self.n_cells if name not in self._told]
+        if self._untold and not self.quiet:
+            new, self._untold = self._untold, {}
             self._told.update(new)
-            warn_user(" ".join(self._sentence(name, unseen) for name in new))
+            warn_user(" ".join(sentence(name, *found, unseen) for name, found in new.items()))
 
-    def _sentence(self, name: str, unseen: str) -> str:
-        return sentence(name, list(self._values[name]), self.n_cells[name], unseen)
+
+def _both(before: Unseen, found: Unseen) -> Unseen:
+    """What was met before, and now."""
+    values = before.values
+    if len(values) < MOST:
+        values = list(dict.fromkeys([*values, *found.values[:MOST]]))[:MOST]
+    return Unseen(values, before.n_cells + found.n_cells)
 
 
 def sentence(name: str, values: list[Value], n_cells: int, unseen: str) -> str:

@@ -123,9 +123,9 @@ class Contest:
         for at, member in enumerate([model, *self.challengers]):
             out = lap.out if at == 0 else np.empty_like(lap.out)
             asked = lap.asked if at == 0 else None
-            judged = np.zeros((n, 1))
+            judged = np.zeros_like(out)
             stream.run_alone(member, stream.Lap(lap.block, asked, out, judged))
-            own[:, at] = judged[:, 0]
+            own[counted, at] = judged[counted, lap.block.labels[counted]]
         weights = None if lap.block.weights is None else lap.block.weights[counted]
         self._add(own[counted], weights)
 

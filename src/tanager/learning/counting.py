@@ -42,10 +42,10 @@ def _not_cut_late(model: CountsClassifier, column: Column) -> Column | None:
     """The column without ``cut_after``, where others see to it that it is cut, or need not be; else None.
 
     With ``recut`` numbers that do not vary yet are watched like all others. Normal distributions of numbers given
-    bins could not be brought together, nor counts of columns that compete.
+    bins could not be brought together.
     """
     watched = model._recutting is not None and column.kind == "numeric" and column.values
-    if not (model.reads_numbers or watched or model.answers_to_learn):
+    if not (model.reads_numbers or watched):
         return None
     return replace(column, values=() if column.kind == "numeric" else column.values, cut_after=0)
 
@@ -107,8 +107,11 @@ def count(model: CountsClassifier, batch: Batch, classes: np.ndarray | None = No
 
 
 def _count_block(model: CountsClassifier, block: Block) -> None:
-    """Learn rows whose values the encoder has met; where rows are answered first, not before their turn."""
-    if model._contest is None:
+    """Learn rows whose values the encoder has met; where rows are answered first, not before their turn.
+
+    A row that a column is cut by goes by itself there, and is encoded in its bins.
+    """
+    if model._contest is None or cut_columns(model.encoder_.schema, model.counts_.schema):
         follow_vocabulary(model)
     note_cuts(model, block.labels, block.weights)
     model.learn_block(block)

@@ -48,8 +48,13 @@ def _rows_together(model: Classifier, rows: Batch, labels: list[Any]) -> int:
     known = set(model.class_codes)
     new = (label for label in dict.fromkeys(labels[1:]) if label not in known and not is_missing(label))
     n = min((labels.index(label, 1) for label in new if label != labels[0]), default=len(labels))
-    if not rows_of_dicts(rows.X):
-        return n
-    names = {*model.encoder_.schema.known_names, *rows.X[0]}
-    brings = (r for r, row in enumerate(rows.X[:n]) if not names.issuperset(row))
-    return next(brings, n)
+    if rows_of_dicts(rows.X):
+        names = {*model.encoder_.schema.known_names, *rows.X[0]}
+        n = next((r for r, row in enumerate(rows.X[:n]) if not names.issuperset(row)), n)
+    return _rows_until_cut(model, rows.part(0, n))
+
+
+def _rows_until_cut(model: Classifier, rows: Batch) -> int:
+    """How many of these rows there are up to one that a column is cut by, which goes by itself."""
+    until = model.encoder_.rows_until_cut(rows.X, rows.counted.astype(float), type(model).__name__)
+    return len(rows.labels) if until is None else max(1, until)

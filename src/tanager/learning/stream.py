@@ -7,6 +7,7 @@ goes by itself, so that it is answered as unseen and then finds room in the coun
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -48,18 +49,19 @@ WORK_AT_ONCE = 20_000_000  # cells read and written in one call of a kernel, som
 class Lap:
     """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers.
 
-    ``own`` (rows, 1), where it is wanted, gets what the true class of each row to learn was given before.
+    ``judged`` (rows, classes), where it is wanted, gets what each row to learn was given before; 0 without a label.
     """
 
     block: Block
     asked: Query | None
     out: np.ndarray
-    own: np.ndarray | None = None
+    judged: np.ndarray | None = None
 
     def part(self, rows: slice) -> Lap:
         """Some of the rows."""
         asked = None if self.asked is None else self.asked.part(rows)
-        return Lap(self.block.part(rows), asked, self.out[rows], None if self.own is None else self.own[rows])
+        judged = None if self.judged is None else self.judged[rows]
+        return Lap(self.block.part(rows), asked, self.out[rows], judged)
 
 
 def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
@@ -141,18 +143,21 @@ def encode_again(model: CountsClassifier, rows: StreamPart) -> Block:
     return Block(codes, model.label_codes(rows.y)[0], rows.weights, rows.times, numbers_of(model, rows.X))
 
 
-def answer_and_learn_encoded(
-    model: CountsClassifier, block: Block, asked: Query | None = None, out: np.ndarray | None = None
-) -> np.ndarray:
+def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query | None = None) -> np.ndarray:
     """Answer and learn labelled rows that are encoded already, with values and classes that the model knows.
 
-    ``asked``: rows to answer instead of them; ``out``: room for the answers.
+    ``asked``: rows to answer instead of them.
     """
-    out = np.empty((len(block), len(model.classes_))) if out is None else out
-    done = _run_plain(model, block, out) if asked is None else 0
-    if done < len(block):
-        model._run(Lap(block, asked, out).part(slice(done, None)))
-    return out
+    lap = Lap(block, asked, np.empty((len(block), len(model.classes_))))
+    run_lap(model, lap)
+    return lap.out
+
+
+def run_lap(model: CountsClassifier, lap: Lap) -> None:
+    """Answer and learn labelled rows that are encoded already, with values and classes that the model knows."""
+    done = _run_plain(model, lap.block, lap.out) if lap.asked is None else 0
+    if done < len(lap.block):
+        model._run(lap.part(slice(done, None)))
 
 
 def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
@@ -367,11 +372,9 @@ def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:
     if queue is not None and rows is not None and rows.numbers is not None:
         leaving = rows.numbers, queue[1], queue[2].copy()  # before the kernels write new weights
     scores = model._stream_scores()
-    answered = None if lap.asked is None else lap.asked.codes
-    if answered is not None and model.unseen == "smooth":  # by then, which may be before a value that the encoder knows
-        answered = _as_unseen(model, answered)
+    answered = None if lap.asked is None else codes_to_answer(model, lap.asked)
     if scores is None:
-        went = view.stream(block, lap.out, steps, answered=answered, queue=queue, own=lap.own)
+        went = view.stream(block, lap.out, steps, answered=answered, queue=queue, judged=lap.judged)
     else:
         went = view.stream(block, lap.out, steps, answered=answered, queue=queue, scores=scores[0], keep=scores[1])
         model._take_stream_scores(view, *scores, went)
@@ -391,11 +394,19 @@ def _run_moments(moments: Moments, lap: Lap, steps: Steps, leaving: Any) -> None
     block = lap.block
     assert block.numbers is not None
     density = np.empty_like(lap.out)
-    asked = None if lap.asked is None else lap.asked.numbers
-    rows = block.numbers, block.labels, block.weights
-    moments.stream(*rows, density, asked, steps.fade, leaving, steps.gone)
+    rows, leave = (block.numbers, block.labels, block.weights), (steps.fade, leaving, steps.gone)
+    if lap.judged is not None:
+        deepcopy(moments).stream(*rows, density, None, *leave)
+        some = block.labelled
+        lap.judged[some] = _with_numbers(lap.judged[some], density[some])
+    moments.stream(*rows, density, None if lap.asked is None else lap.asked.numbers, *leave)
+    lap.out[:] = _with_numbers(lap.out, density)
+
+
+def _with_numbers(proba: np.ndarray, density: np.ndarray) -> np.ndarray:
+    """What the counts say, and Gaussian columns add."""
     with np.errstate(divide="ignore"):
-        lap.out[:] = normalised(np.log(lap.out) + density)
+        return normalised(np.log(proba) + density)
 
 
 def _follow_kernels(memory: Memory, steps: Steps, n: int) -> None:
@@ -420,22 +431,21 @@ def _run_one(model: CountsClassifier, lap: Lap, steps: Steps) -> None:
     asked = block.query if lap.asked is None else lap.asked
     query = Query(_as_unseen(model, asked.codes), asked.numbers)
     lap.out[:] = _counts_then_numbers(model, query)
-    if lap.own is not None:
-        lap.own[:] = _of_true_class(model, lap)
+    if lap.judged is not None:
+        lap.judged[:] = _judged(model, lap)
     if not block.labelled[0]:
         return  # nothing to learn
     grow_counts_to(model, block.codes[0])
     memory.add_row(block, Steps(steps.fade, None, steps.gone))  # weights are late ones already
 
 
-def _of_true_class(model: CountsClassifier, lap: Lap) -> float:
-    """What the true class of one row to learn is given, 0 where it has none; ``lap.out`` is there already."""
+def _judged(model: CountsClassifier, lap: Lap) -> np.ndarray | float:
+    """What one row to learn is given, 0 where it has no label; ``lap.out`` is there already."""
     if not lap.block.labelled[0]:
         return 0.0
-    proba = lap.out
-    if lap.asked is not None:
-        proba = _counts_then_numbers(model, Query(_as_unseen(model, lap.block.codes), lap.block.numbers))
-    return float(proba[0, lap.block.labels[0]])
+    if lap.asked is None:
+        return lap.out
+    return _counts_then_numbers(model, Query(_as_unseen(model, lap.block.codes), lap.block.numbers))
 
 
 def _counts_then_numbers(model: CountsClassifier, query: Query) -> np.ndarray:
@@ -447,8 +457,12 @@ def _counts_then_numbers(model: CountsClassifier, query: Query) -> np.ndarray:
     proba = current.view.score(Query(query.codes))
     if moments is None or query.numbers is None:
         return proba
-    with np.errstate(divide="ignore"):
-        return normalised(np.log(proba) + moments.log_ratios(query.numbers)[0])
+    return _with_numbers(proba, moments.log_ratios(query.numbers)[0])
+
+
+def codes_to_answer(model: CountsClassifier, asked: Query) -> np.ndarray:
+    """Codes of rows to answer, for the kernels: values that the encoder has met since are none to the counts yet."""
+    return _as_unseen(model, asked.codes) if model.unseen == "smooth" else asked.codes
 
 
 def _as_unseen(model: CountsClassifier, codes: np.ndarray) -> np.ndarray:

@@ -161,8 +161,7 @@ def warn_of_useless(schema: Schema, bins: Any, n_first: int) -> None:
     if bins in ("mdl", "refined"):
         why = f"bins={bins!r} finds no cut point in the first {n_first:,} rows"
         way_out = 'Leave out bins=, give bins="frequency", or let cut points follow the stream with recut="grid"'
-    else:  # a column that others would cut later
-        why = f"the first {n_first:,} rows are too much alike in {'it' if one else 'them'}, and this model cuts no "
-        why += "column later"
+    else:
+        why = f"the first {n_first:,} rows show no cut point in {'it' if one else 'them'}"
         way_out = f"Give cut points, such as bins={{{lost[0]!r}: [0, 10]}}"
     warn_user(f"{has} one bin from now on and {tells} nothing: {why}. {way_out}.")

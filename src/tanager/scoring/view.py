@@ -368,7 +368,7 @@ class View:
         queue: Queue | None = None,
         scores: np.ndarray | None = None,
         keep: float = 1.0,
-        own: np.ndarray | None = None,
+        judged: np.ndarray | None = None,
     ) -> int:
         """Answer each row from the rows before it, then learn it. Returns the rows done before something new came.
 
@@ -376,8 +376,8 @@ class View:
         fade by ``steps.fade``. After row r the next ``steps.gone[r]`` rows of the queue leave the counts: the queue
         holds rows learned earlier, oldest first, and then the rows given here. Its raw weights are written by this call
         and are right for ``counts.halvings`` as it is afterwards. The members of a staged sum are validated by each row
-        with a label before it is learned, as ``validate`` does, and earlier ``scores`` fade by ``keep``. ``own`` (rows,
-        1) gets what the true class of each row that is learned was given before.
+        with a label before it is learned, as ``validate`` does, and earlier ``scores`` fade by ``keep``. ``judged``
+        (rows, classes) gets what each row that is learned was given before, 0 where it has no label.
         """
         counts = self.counts
         counts.make_sure_of_room(block.codes)
@@ -393,7 +393,7 @@ class View:
             steps.gone,
             scores,
             keep,
-            own,
+            judged,
             False,
             self._half,
         )
@@ -402,7 +402,9 @@ class View:
         counts.version += 1
         return done
 
-    def stream_on(self, block: Block, out: np.ndarray) -> int:
+    def stream_on(
+        self, block: Block, out: np.ndarray, answered: np.ndarray | None = None, judged: np.ndarray | None = None
+    ) -> int:
         """As ``stream`` without steps, for many short blocks: ``settle`` must be called before anybody else reads.
 
         Until then only half of the counts of pairs is kept up to date, where no more is read here.
@@ -410,7 +412,16 @@ class View:
         counts = self.counts
         counts.make_sure_of_room(block.codes)
         done, counts.scale, halved, self._half = _kernels.stream(
-            self.plan, block.codes, block.labels, block.weights, out, counts.scale, keeps_half=True, stale=self._half
+            self.plan,
+            block.codes,
+            block.labels,
+            block.weights,
+            out,
+            counts.scale,
+            answered,
+            judged=judged,
+            keeps_half=True,
+            stale=self._half,
         )
         self.unit = counts.scale
         counts.halvings += halved

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.counts.block import Block
+from tanager.counts.block import Block, Query
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.codes import widened
 from tanager.encoding.tables import read_table
@@ -22,7 +22,7 @@ from tanager.learning.stream import encode_next, encode_rows, rows_at_once
 from tanager.streams.drift_models import RunningModels
 from tanager.streams.drift_policy import Policy
 from tanager.streams.last_numbers import UNKNOWN
-from tanager.streams.runner import Ahead
+from tanager.streams.runner import Ahead, Runner
 from tanager.streams.watched_blocks import run_blocks
 
 ROWS_AT_ONCE = 4096  # are encoded; a model that begins encodes the rest of them again, where its cut points are new
@@ -38,11 +38,11 @@ class Course:
     def answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn as many rows as can be encoded at once; else those up to the end of a block.
 
-        One alone if the model knows nothing yet, or labels are late.
+        One alone if the model knows nothing yet, or where labels are late and rows cannot be encoded.
         """
         self.models.settle_columns()
         knows = self.models.front.knows()
-        if knows and rows.answered is None:
+        if knows:
             out = self._run_laps(rows) if self.models.warming is None else self._run_stage(rows)
             if len(out):
                 return self.models.classes, out
@@ -73,7 +73,7 @@ class Course:
         lap = None if warming is None else self._encode(rows.part(0, rows_of_stage(warming[0], len(rows))))
         if warming is None or lap is None:
             return none
-        (first, warm), (block, rows) = warming, lap
+        (first, warm), (block, rows, asked) = warming, lap
         counted = Batch(None, block.labels, block.weights).counted
         n = len(block) if counted.all() else int(counted.argmin())
         if n == 0:
@@ -81,7 +81,8 @@ class Course:
         reads, began = self.models.reader is not None, self.n_rows
         self.models.ahead_of_kept = began - warm.n_rows
         try:
-            return self.run_encoded(block.part(slice(n)), rows.part(0, n))
+            asked = None if asked is None else asked.part(slice(n))
+            return self.run_encoded(block.part(slice(n)), rows.part(0, n), asked)
         finally:  # what was learned is kept, also where somebody has interrupted
             self.models.ahead_of_kept = None
             done = self.n_rows - began
@@ -106,7 +107,8 @@ class Course:
         """Answer and learn rows while they can be encoded for all models; the answers."""
         answers = [np.empty((0, len(self.models.classes)))]
         if self.models.share_columns and not rows_of_dicts(rows.X):
-            rows = replace(rows, X=read_table(rows.X))  # so that columns are read once
+            answered = None if rows.answered is None else read_table(rows.answered)
+            rows = replace(rows, X=read_table(rows.X), answered=answered)  # so that columns are read once
         done = 0
         while done < len(rows) and self.models.all_fixed:
             lap = self._encode(rows.part(done, min(done + ROWS_AT_ONCE, len(rows))))
@@ -116,8 +118,11 @@ class Course:
             done += len(answers[-1])
         return np.concatenate(answers)
 
-    def _encode(self, rows: StreamPart) -> tuple[Block, StreamPart] | None:
-        """Encode rows for the model in front: as many as have known classes and columns. None if the first has not."""
+    def _encode(self, rows: StreamPart) -> tuple[Block, StreamPart, Query | None] | None:
+        """Encode rows for the model in front: as many as have known classes and columns. None if the first has not.
+
+        These rows too, and those that are to be answered instead where labels are late.
+        """
         front, back = self.models.front.model, None if self.models.back is None else self.models.back.model
         alike = back is not None and back.encoder_.schema == front.encoder_.schema
         encoded = encode_next(front, rows)
@@ -125,15 +130,17 @@ class Course:
             return None
         if back is not None and alike:
             back.encoder_.adopt(front.encoder_.schema)
-        return encoded[0], rows.part(0, len(encoded[0]))
+        block, asked = encoded
+        return block, rows.part(0, len(block)), asked
 
-    def run_encoded(self, block: Block, rows: StreamPart | None = None) -> np.ndarray:
+    def run_encoded(self, block: Block, rows: StreamPart | None = None, asked: Query | None = None) -> np.ndarray:
         """Answer and learn encoded rows, block by block; the answers of whichever model is in front.
 
-        ``rows``: the same as they came. None: all models have the columns of the one in front, for good.
+        ``rows``: the same as they came. None: all models have the columns of the one in front, for good. ``asked``: the
+        rows to answer instead of them, where labels are late.
         """
         out = np.empty((len(block), len(self.models.classes)))
-        self.models.front.ahead = Ahead(block, self.models.front.model.encoder_.schema, 0)
+        self.models.front.ahead = Ahead(block, self.models.front.model.encoder_.schema, 0, asked)
         # Also what models had that are gone: the next may begin with the same columns.
         encoded = [self.models.front.ahead]
         last = None if rows is None else self.models.watched_numbers
@@ -145,11 +152,12 @@ class Course:
                 for runner in self.models.running:
                     if runner.ahead is None:
                         runner.ahead = self._look_ahead(runner.model, encoded, rows, numbers, done)
+                if asked is not None and rows is not None:
+                    self._encode_to_answer(self.models.front, rows)
                 n_quiet, signal = self._run_quiet(slice(done, min(len(block), done + max(at_once, self._every))), out)
                 part = slice(done, done + (n_quiet or min(len(block) - done, self._rows_of_block)))
                 if not n_quiet:
-                    for runner in reversed(self.models.running):  # that in front answers last
-                        runner.run_encoded(part, out[part])
+                    self._run_part(part, out[part])
                 if last is not None and rows is not None and numbers is not None:
                     last.add(numbers[part], labels[part], None if block.weights is None else block.weights[part])
                 done = part.stop
@@ -165,6 +173,22 @@ class Course:
             runner.model.take_vocabulary(runner.model.encoder_.schema)
         self.models.follow_classes()
         return out
+
+    def _run_part(self, rows: slice, out: np.ndarray) -> None:
+        """Run rows of a block; the answers are those of the model in front."""
+        front, back = self.models.front, self.models.back
+        if back is not None:
+            back.run_encoded(rows, out)
+        assert front.ahead is not None
+        front.run_encoded(rows, out, front.ahead.to_answer(rows))
+
+    @staticmethod
+    def _encode_to_answer(front: Runner, rows: StreamPart) -> None:
+        """Encode the rows to answer for a model that has just taken over, whose columns are cut otherwise."""
+        ahead = front.ahead
+        assert ahead is not None
+        if ahead.asked is None:
+            ahead.asked = front.model.encode(rows.part(ahead.first, len(rows)).answered)
 
     def _run_quiet(self, rows: slice, out: np.ndarray) -> tuple[int, str | None]:
         """Run blocks after which nothing is to be decided, and the next; how many rows went, what was said last."""

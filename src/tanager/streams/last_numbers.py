@@ -136,8 +136,8 @@ class LastNumbers:
 
 
 def _is_cut(column: Column) -> bool:
-    """Whether it is a number column whose cut points nobody has given."""
-    return column.kind == "numeric" and not column.closed and not settled(column)
+    """Whether it is a number column with bins, whose cut points nobody has given."""
+    return column.kind == "numeric" and not column.by_value and not column.closed and not settled(column)
 
 
 def _how_to_cut(model: CountsClassifier) -> list[tuple[str, int, str]]:

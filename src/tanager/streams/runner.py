@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels, saved
-from tanager.counts.block import Block
+from tanager.counts.block import Block, Query
 from tanager.encoding import Schema
 from tanager.encoding.values import is_missing
 from tanager.learning.answer_then_learn import Answers
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import answer_and_learn_encoded, grow_counts, plain_view
+from tanager.learning.stream import Lap, answer_and_learn_encoded, codes_to_answer, grow_counts, plain_view, run_lap
 from tanager.scoring.decision import TIE
 from tanager.scoring.view import View
 
@@ -79,11 +79,15 @@ class Duel:
 
 @dataclass
 class Ahead:
-    """Encoded rows that are to come, from one of them on, in the codes of a schema."""
+    """Encoded rows that are to come, from one of them on, in the codes of a schema.
+
+    With late labels others are answered meanwhile (``asked``), by the model in front alone.
+    """
 
     block: Block
     schema: Schema
     first: int
+    asked: Query | None = None
 
     @cached_property
     def plain(self) -> bool:
@@ -93,6 +97,10 @@ class Ahead:
     def part(self, rows: slice) -> Block:
         """Some of them, by their places among all rows."""
         return self.block.part(slice(rows.start - self.first, rows.stop - self.first))
+
+    def to_answer(self, rows: slice) -> Query | None:
+        """Rows to answer in place of some of them; None where it is these."""
+        return None if self.asked is None else self.asked.part(slice(rows.start - self.first, rows.stop - self.first))
 
     def codes(self, rows: slice) -> np.ndarray:
         """Codes of some of them."""
@@ -174,19 +182,23 @@ class Runner:
         proba = model.test_then_train(*given, rows.answered) if knew else self._run_first(StreamPart(*given))
         return model.classes_, proba  # the row may have brought a class
 
-    def run_encoded(self, rows: slice, out: np.ndarray) -> None:
-        """Answer and learn rows that are encoded ahead; rows without weight are passed over."""
+    def run_encoded(self, rows: slice, out: np.ndarray, asked: Query | None = None) -> None:
+        """Answer and learn rows that are encoded ahead; rows without weight are passed over.
+
+        ``asked``: rows to answer instead of them. What is judged is what would have been said of those to learn.
+        """
         model = self.model
         assert isinstance(model, CountsClassifier)
         assert self.ahead is not None
-        block = self.ahead.part(rows)
+        lap = Lap(self.ahead.part(rows), asked, out, None if asked is None else np.empty_like(out))
+        block, judged = lap.block, out if lap.judged is None else lap.judged
         knows = self.knows()
         if self.ahead.plain and (knows or self._plain_view(model) is not None):
-            self._run_plain(model, block, out)
+            self._run_plain(model, lap)
             if not knows:  # there was nothing to answer the first row from
-                out[0] = 1 / out.shape[1]
+                out[0] = judged[0] = 1 / out.shape[1]
             wrong = np.empty(len(block))
-            _kernels.wrong_answers(out, block.labels, TIE, wrong)
+            _kernels.wrong_answers(judged, block.labels, TIE, wrong)
             self.block.append(wrong)
             return
         counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
@@ -196,21 +208,22 @@ class Runner:
             row = block.part(slice(first - 1, first))
             grow_counts(model, row)  # it may have a value that its columns had not when the model began
             model.learn_block(row)
-        out[:first] = 1 / out.shape[1]
+        out[:first] = judged[:first] = 1 / out.shape[1]
         if not self.knows():
-            out[:] = 1 / out.shape[1]
+            out[:] = judged[:] = 1 / out.shape[1]
         elif first < len(block):
-            self._run_rest(model, block.part(slice(first, None)), out[first:])
-        own = out[np.arange(len(block)), np.where(counted, block.labels, 0)]
-        self.block.append(np.where(counted, own < out.max(axis=1) - TIE, np.nan))
+            self._run_rest(model, lap.part(slice(first, None)))
+        own = judged[np.arange(len(block)), np.where(counted, block.labels, 0)]
+        self.block.append(np.where(counted, own < judged.max(axis=1) - TIE, np.nan))
 
-    def _run_plain(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
+    def _run_plain(self, model: CountsClassifier, lap: Lap) -> None:
         """Answer and learn labelled rows of weight 1. Blocks are short: what answers is looked for once."""
         view = self._plain_view(model)
-        done = 0 if view is None else view.stream_on(block, out)
-        if done < len(block):
+        answered = None if lap.asked is None else codes_to_answer(model, lap.asked)
+        done = 0 if view is None else view.stream_on(lap.block, lap.out, answered, lap.judged)
+        if done < len(lap.block):
             self.settle()
-            answer_and_learn_encoded(model, block.part(slice(done, None)), out=out[done:])
+            run_lap(model, lap.part(slice(done, None)))
 
     def watched(self, rows: slice) -> Watched | None:
         """What the kernels need to answer and learn whole blocks of these rows; None where they cannot."""
@@ -223,6 +236,12 @@ class Runner:
             return None
         shares = self.recent.in_kernels, self.long_run.in_kernels
         return view.plan, ahead.codes(rows), view.counts.scale, view.lags_behind, self.knows(), *shares
+
+    def codes_to_answer(self, rows: slice) -> np.ndarray | None:
+        """What else the kernels need with late labels: the codes of rows to answer in place of these."""
+        assert self.ahead is not None
+        asked = self.ahead.to_answer(rows)
+        return None if asked is None else codes_to_answer(self.model, asked)
 
     def went_on(self, lags_behind: bool, recent: tuple[float, float], long_run: tuple[float, float]) -> None:
         """The kernels have done so, and this has come of it."""
@@ -241,12 +260,13 @@ class Runner:
             self._view = plain_view(model)
         return self._view
 
-    def _run_rest(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
-        if block.weights is None or (some := block.weights > 0).all():
-            answer_and_learn_encoded(model, block, out=out)
-        else:
-            out[some] = answer_and_learn_encoded(model, block.part(some))
-            out[~some] = 1 / out.shape[1]
+    def _run_rest(self, model: CountsClassifier, lap: Lap) -> None:
+        weights = lap.block.weights
+        if weights is None or (some := weights > 0).all():
+            run_lap(model, lap)
+        else:  # in ``fit`` alone, where no label is late
+            lap.out[some] = answer_and_learn_encoded(model, lap.block.part(some))
+            lap.out[~some] = 1 / lap.out.shape[1]
 
     def run_one(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> None:
         """Answer and learn one row."""

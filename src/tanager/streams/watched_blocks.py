@@ -30,10 +30,10 @@ def run_blocks(
 ) -> tuple[int, str | None]:
     """Answer and learn blocks of ``every`` rows from the first on; how many rows went, and what the detector said last.
 
-    ``runners``: the one that answers, and one beside it or none. Ends after a block that something may have to be
-    decided after. No row goes where there is no whole block, or the next one is not for the kernels: a row without a
-    label or with a weight, a value that counts have no room for yet, a model that is no plain view of counts, a
-    detector other than ``DDM``.
+    ``runners``: the one that answers, and one beside it or none. With late labels it answers other rows than these.
+    Ends after a block that something may have to be decided after. No row goes where there is no whole block, or the
+    next one is not for the kernels: a row without a label or with a weight, a value that counts have no room for yet, a
+    model that is no plain view of counts, a detector other than ``DDM``.
     """
     rows = slice(rows.start, rows.stop - (rows.stop - rows.start) % every)
     models = (
@@ -54,6 +54,7 @@ def run_blocks(
         detector._remembered(),
         SIGNALS.index(quiet.signal),
         -1 if quiet.rows_left is None else quiet.rows_left,
+        runners[0].codes_to_answer(rows),
     )
     for runner, end in zip(runners, ends, strict=True):
         runner.went_on(*end)
