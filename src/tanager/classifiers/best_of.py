@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -156,7 +156,7 @@ class BestOf(Delegating):
 
     def _blank_candidate(self, place: int) -> CountsClassifier:
         """A copy of one of them."""
-        return _default_candidates()[place] if self.candidates is None else clone(self.candidates[place])
+        return _default_candidate(place) if self.candidates is None else clone(self.candidates[place])
 
     def _names(self) -> Sequence[str]:
         """What the candidates are called in the table."""
@@ -182,8 +182,6 @@ class BestOf(Delegating):
     def _choose(self, counts: JointCounts, rows: KeptRows, n_folds: int, most: int) -> Form:
         """The structure of the best candidate, judged in so many folds by so many rows at most."""
         models = self._blank_candidates()
-        for model in models if self.candidates is None else ():
-            model.options_hold()
         lines = [Judged(name) for name in self._names()]
         if rows.weight >= FEWEST:
             held = HeldOut.deal(self.memory, n_folds, most)
@@ -272,7 +270,7 @@ class BestOf(Delegating):
                 line.take(asked, proba, held, labels)
         if again:
             if memory.counts.order > 2:  # which none of these reads
-                memory.counts = memory.counts.narrowed(2, ())
+                memory.counts = memory.counts.only_pairs()
             judged, places = [m for m, _, _ in again], [a for _, a, _ in again]
             answers = folded(judged, memory, held, self.n_threads, places, reuse=True)
             for (_, asked, line), proba in zip(again, answers, strict=True):
@@ -411,8 +409,17 @@ class BestOf(Delegating):
         return "\n".join(lines)
 
 
+DEFAULT = (AODE, A2DE, WAODE, HNB, FANC, TAN, FAN, NaiveBayes, partial(KDB, smoothing=None))
+
+
+def _default_candidate(place: int) -> CountsClassifier:
+    model: CountsClassifier = DEFAULT[place]()
+    model.options_hold()
+    return model
+
+
 def _default_candidates() -> list[CountsClassifier]:
-    return [AODE(), A2DE(), WAODE(), HNB(), FANC(), TAN(), FAN(), NaiveBayes(), KDB(smoothing=None)]
+    return [_default_candidate(place) for place in range(len(DEFAULT))]
 
 
 @cache
