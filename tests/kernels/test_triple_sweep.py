@@ -111,7 +111,7 @@ def test_a_plan_that_is_kept_answers_single_rows_as_counts_grow(k):
 def test_sums_of_as_many_columns_as_just_need_no_look_at_exponents(n):
     """And of somewhat more, which do."""
     counts, block = learned(n, 2, a=2, holes=0.02, weights=False, m=300)
-    for strength in (1.0, 1e-4, 1e4):
+    for strength in (1.0, 1e-4, 1e7):
         forms = averaged(n, 2, 1.0), pair_after_pair(n, 1.0)
         at_once, in_turn = (View(counts, form, Lidstone(strength)) for form in forms)
         for r in range(3):

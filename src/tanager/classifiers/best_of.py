@@ -146,7 +146,7 @@ class BestOf(Delegating):
 
     def _all_candidates(self) -> Sequence[CountsClassifier]:
         """The candidates, which learn nothing themselves: see ``_blank_candidates``."""
-        return self._blank_candidates() if self.candidates is None else self.candidates
+        return _shared_candidates() if self.candidates is None else self.candidates
 
     def _blank_candidates(self) -> list[CountsClassifier]:
         """Copies of all candidates that have learned nothing."""
@@ -198,7 +198,14 @@ class BestOf(Delegating):
         self._answered = self._answers_of(lines)
         self.table_ = [line.to_dict() for line in sorted(lines, key=lambda line: line.rank(self.criterion))]
         self._take_members(wide)
-        return self.best_.structure_
+        return self._structure_of_best()
+
+    def _structure_of_best(self) -> Form:
+        """What the chosen candidate answers with; who makes our scorer makes it."""
+        best = self.best_
+        if best.refresh is not None or not best._attaches_again:
+            return best.structure_
+        return best._structure(best.memory.counts, best.memory.rows)
 
     def _counts_for(
         self,
@@ -423,8 +430,14 @@ def _default_candidates() -> list[CountsClassifier]:
 
 
 @cache
+def _shared_candidates() -> tuple[CountsClassifier, ...]:
+    """The same, to be looked at and nothing else."""
+    return tuple(_default_candidates())
+
+
+@cache
 def _default_names() -> tuple[str, ...]:
-    return tuple(map(repr, _default_candidates()))
+    return tuple(map(repr, _shared_candidates()))
 
 
 def _is_narrow(model: CountsClassifier, schema: Schema) -> bool:
