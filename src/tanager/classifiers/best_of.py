@@ -28,7 +28,7 @@ from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, Schem
 from tanager.estimator import clone
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
-from tanager.learning.held_out import HeldOut, asked_once, chooses_by_rows, folded
+from tanager.learning.held_out import HeldOut, asked_once, chooses_by_rows, folded, structure_once
 from tanager.learning.judging import LINE, MIN_ROWS, Judged, forecast, preferred, rows_within
 from tanager.learning.pooling import linear_pool, log_pool
 from tanager.learning.rows import KeptRows
@@ -198,14 +198,7 @@ class BestOf(Delegating):
         self._answered = self._answers_of(lines)
         self.table_ = [line.to_dict() for line in sorted(lines, key=lambda line: line.rank(self.criterion))]
         self._take_members(wide)
-        return self._structure_of_best()
-
-    def _structure_of_best(self) -> Form:
-        """What the chosen candidate answers with; who makes our scorer makes it."""
-        best = self.best_
-        if best.refresh is not None or not best._attaches_again:
-            return best.structure_
-        return best._structure(best.memory.counts, best.memory.rows)
+        return structure_once(self.best_)
 
     def _counts_for(
         self,
