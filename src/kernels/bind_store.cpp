@@ -170,6 +170,10 @@ void bind_store(nb::module_ &m) {
         .def("learn_one", &learn_single, arg("codes"), arg("label"), arg("weight") = 1.0)
         .def("forget", &forget, arg("codes"), arg("labels"), arg("raw"))
         .def("forget_one", &forget_single, arg("codes"), arg("label"), arg("raw"))
-        .def("halve", &halve, arg("times"));
+        .def("halve", &halve, arg("times"))
+        .def("n_rows", [](const PyStore &self) {
+            const double *classes = self.store.classes;
+            return classes ? std::accumulate(classes, classes + self.store.k, 0.0) : 0.0;
+        });
     m.def("mirror_pairs", &mirror, arg("store"));
 }

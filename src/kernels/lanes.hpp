@@ -26,6 +26,11 @@ struct Lanes {
     static Lanes all(double x) {
         return make([x](int) { return Pair{x, x}; });
     }
+    // One by one: doubles that were just stored are loaded together only after a while.
+    template <class Of>
+    static Lanes each(const Of &of) {
+        return make([&](int u) { return Pair{of(2 * u), of(2 * u + 1)}; });
+    }
     void store(double *p) const {
         for (int u = 0; u < n_pairs; ++u) std::memcpy(p + 2 * u, &v[u], sizeof v[u]);
     }
@@ -71,6 +76,10 @@ struct Lanes<3> {
     double v[3];
     static Lanes load(const double *p) { return {{p[0], p[1], p[2]}}; }
     static Lanes all(double x) { return {{x, x, x}}; }
+    template <class Of>
+    static Lanes each(const Of &of) {
+        return {{of(0), of(1), of(2)}};
+    }
     void store(double *p) const { std::memcpy(p, v, sizeof v); }
     friend Lanes operator+(Lanes a, Lanes b) { return {{a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2]}}; }
     friend Lanes operator-(Lanes a, Lanes b) { return {{a.v[0] - b.v[0], a.v[1] - b.v[1], a.v[2] - b.v[2]}}; }

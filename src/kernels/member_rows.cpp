@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "lanes.hpp"
+
 namespace tanager::scoring {
 
 namespace {
@@ -10,6 +12,21 @@ constexpr double kCachedCells = 1 << 17;
 constexpr int kRowsPerContext = 128, kLeastBlockRows = 2048, kMostBlockRows = 16384;
 
 int whole_fours(int k) { return (k + 3) / 4 * 4; }
+
+// How many rows from the first one on share a property that those behind them lack: runs are long, so steps grow.
+template <class Same>
+int length_of_run(const int *rows, int n_rows, const Same &same) {
+    int inside = 0, step = 1;  // rows[inside] is known to be in the run
+    while (inside + step < n_rows && same(rows[inside + step])) {
+        inside += step;
+        step *= 2;
+    }
+    for (int outside = std::min(inside + step, n_rows); outside - inside > 1;) {
+        const int between = inside + (outside - inside) / 2;
+        (same(rows[between]) ? inside : outside) = between;
+    }
+    return inside + 1;
+}
 
 }  // namespace
 
@@ -163,23 +180,20 @@ const int *MemberRows::rows_by_values(int q) {
     return rows;
 }
 
+// Rows with the same first values are in the order of the next.
 int MemberRows::end_of_values(const int *rows, int from) const {
     const auto &parents = member_->attributes;
     int to = begin_of(parents[0])[slot_[std::size_t(parents[0]) * most_rows + rows[from]] + 1];
     for (std::size_t u = 1; u < parents.size(); ++u) {
         const int *slot = &slot_[std::size_t(parents[u]) * most_rows], own = slot[rows[from]];
-        int end = from + 1;
-        while (end < to && slot[rows[end]] == own) ++end;
-        to = end;
+        to = from + length_of_run(rows + from, to - from, [&](int row) { return slot[row] == own; });
     }
     return to;
 }
 
 int MemberRows::end_of_class(const int *rows, int from, int to) const {
     const int own = class_of_[rows[from]];
-    int end = from + 1;
-    while (end < to && class_of_[rows[end]] == own) ++end;
-    return end;
+    return from + length_of_run(rows + from, to - from, [&](int row) { return class_of_[row] == own; });
 }
 
 // Makes the table of the values of the super-parents that these rows share, as counted; false where one is missing or
@@ -280,8 +294,17 @@ void MemberRows::multiply(const int *rows, int n_rows, int y, int place) {
             lanes_.multiply(*lines_, rows, n_rows, from, std::min(n_lines, from + calm), nullptr, value);
         }
     }
+    if (y < 0) return;
+    if (k_ == 2 && plain()) {  // as pairs, which whoever adds them up loads at once
+        for (int at = 0; at < n_rows; ++at, value += width_) {
+            using L = Lanes<2>;
+            const double *own = value;
+            L::each([&](int c) { return own[c == y ? 2 : c]; }).store(value);
+            value[2] = 0;
+        }
+        return;
+    }
     for (int at = 0; at < n_rows; ++at, value += width_, power += width_) {
-        if (y < 0) continue;
         value[y] = value[k_];
         value[k_] = 0;
         if (!plain()) power[y] = power[k_];

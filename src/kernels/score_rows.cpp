@@ -1,6 +1,7 @@
 #include "score_rows.hpp"
 
 #include "departures.hpp"
+#include "lanes.hpp"
 #include "member_rows.hpp"
 #include "triple_sweep.hpp"
 
@@ -54,25 +55,28 @@ class SumInBlocks {
     }
     void add_members() {
         members_.sort();
+        double of_all = 0;  // whole weights of members, of which nearly all rows have all; the sums are exact
         for (int q = 0; q < int(plan_.members.size()); ++q) {
             check_interrupt();
-            const auto take = [&, own = plan_.members[q].weight](const MemberRows::Joints &some) {
+            const double own = plan_.members[q].weight,
+                         whole = own > 0 && own < 0x1p20 && own == std::floor(own) ? own : 0;
+            of_all += whole;
+            const auto take = [&](const MemberRows::Joints &some) {
                 const int k = k_, width = members_.width();
                 for (int at = 0; at < some.n_rows; ++at) {
                     const std::size_t r = std::size_t(some.rows[at]), from = std::size_t(at) * width;
                     const double *m = some.m + from;
                     double *sum = &m_[r * k];
-                    weight_[r] += own;
+                    if (whole == 0) weight_[r] += own;
                     if (some.e) add_scaled(m, some.e + from, k, sum, &e_[r * k]);
-                    else if (k == 2) {
-                        sum[0] += m[0];
-                        sum[1] += m[1];
-                    } else
+                    else if (k == 2) (Lanes<2>::load(sum) + Lanes<2>::load(m)).store(sum);
+                    else
                         for (int c = 0; c < k; ++c) sum[c] += m[c];
                 }
             };
-            members_.member(q, take, [](int) {});
+            members_.member(q, take, [&](int row) { weight_[std::size_t(row)] -= whole; });
         }
+        for (double &weight : weight_) weight += of_all;
     }
     void answer(std::int64_t r, int at, double *out) {
         const int y = left_out_.class_of(r, k_);

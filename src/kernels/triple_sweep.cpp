@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "lanes.hpp"
 
@@ -30,8 +31,14 @@ bool TripleSweep::suits(const ScoringPlan &p) {
     if (p.members.size() != n * (n - 1) / 2 || !s.pairs || s.triples.size() != n - 2) return false;
     for (std::size_t q = 0; q < s.triples.size(); ++q)
         if (s.triples[q].anchor != int(q) || s.triples[q].first != int(q) + 1) return false;
-    return std::all_of(p.is_child.begin(), p.is_child.end(), [](char child) { return child; }) &&
-           std::all_of(p.members.begin(), p.members.end(), [](const Member &m) { return m.attributes.size() == 2; });
+    if (!std::all_of(p.is_child.begin(), p.is_child.end(), [](char child) { return child; })) return false;
+    std::vector<char> there(n * n);  // as many members as pairs are not yet all pairs
+    for (const Member &m : p.members) {
+        if (m.attributes.size() != 2) return false;
+        const auto [i, j] = std::minmax(m.attributes[0], m.attributes[1]);
+        if (std::exchange(there[std::size_t(i) * n + std::size_t(j)], 1)) return false;
+    }
+    return true;
 }
 
 std::shared_ptr<TripleSweep> triple_sweep(const ScoringPlan &p) {
@@ -39,17 +46,29 @@ std::shared_ptr<TripleSweep> triple_sweep(const ScoringPlan &p) {
 }
 
 TripleSweep::TripleSweep(const ScoringPlan &plan)
-    : plan_(plan), n_(plan.store.n), k_(plan.store.k), width_(twos_or_fours(k_)), member_of_(std::size_t(n_) * n_, -1),
-      n_safe_(plan.totals.size()), n_safe_before_(plan.totals.size()), known_(1024), sub_(width_),
-      product_(plan.members.size() * width_), power_(product_.size()), step_(n_), value_(width_), value_power_(width_) {
+    : plan_(plan), n_(plan.store.n), k_(plan.store.k), width_(twos_or_fours(k_)), pairs_(plan.members.size()),
+      n_safe_(plan.totals.size()), n_safe_before_(plan.totals.size()), known_(kKnownAtFirst), sub_(width_),
+      product_(plan.members.size() * width_), power_(product_.size()), step_(n_), pseudo_(n_), total_(n_),
+      value_(width_), value_power_(width_) {
     here_.reserve(n_);
+    pair_of_.reserve(plan.members.size());
     place_.resize(n_);
     const auto [least, most] = std::minmax_element(plan.totals.begin(), plan.totals.end());
     most_total_ = *most;
     calm_totals_ = std::max(1, 300 / (2 + std::ilogb(*most / *least)));
     for (std::size_t q = 0; q < plan.members.size(); ++q) {
-        const auto &s = plan.members[q].attributes;
-        member_of_[std::size_t(std::min(s[0], s[1])) * n_ + std::max(s[0], s[1])] = int(q);
+        const Member &m = plan.members[q];
+        const auto [i, j] = std::minmax(m.attributes[0], m.attributes[1]);
+        const std::int64_t first = m.counts.strides[0], second = m.counts.child_stride;
+        const bool in_order = m.attributes[0] == i;
+        pair_of_.push_back(int(pair(i, j, n_)));
+        pairs_[pair(i, j, n_)] = {.counts = m.counts.cells + m.counts.base,
+                                  .step_i = in_order ? first : second,
+                                  .step_j = in_order ? second : first,
+                                  .q = int(q),
+                                  .weight = m.weight,
+                                  .cell = m.cell,
+                                  .total = m.total};
     }
 }
 
@@ -70,8 +89,7 @@ void TripleSweep::start(const int *slot, int y, double left_out) {
         if (!plan_.ever_missing[i]) ++n_safe_[plan_.total_of[i]];
     }
     size_ = int(here_.size());
-    if (n_safe_ != n_safe_before_ || plan_.estimate.unit != unit_before_)
-        std::fill(known_.begin(), known_.end(), Scaled{});
+    if (n_safe_ != n_safe_before_ || plan_.estimate.unit != unit_before_) known_.assign(kKnownAtFirst, Scaled{});
     unit_before_ = plan_.estimate.unit;
     const std::size_t used = std::size_t(size_) * (size_ > 0 ? size_ - 1 : 0) / 2 * width_;
     std::fill_n(product_.begin(), used, 1.0);
@@ -87,6 +105,18 @@ void TripleSweep::start(const int *slot, int y, double left_out) {
     const int bits = std::max({1, std::ilogb(rows_ + left_out_ + most) + 1, 1 - std::ilogb(least)});
     // A product may take so many factors in each of three roles between two looks at its exponent.
     calm_ = std::max(1, 200 / bits);
+    // Without a look at all, it takes one factor per attribute, and is divided by one for each that was missing at
+    // times.
+    const auto n_careful = std::count_if(here_.begin(), here_.end(), [&](int i) { return plan_.ever_missing[i]; });
+    const int careful_bits = std::max(bits, std::ilogb(rows_ + left_out_ + unit * most_total_) + 1);
+    short_ = size_ * bits + int(n_careful) * careful_bits <= 600;
+    if (short_) calm_ = std::max(1, size_);
+    for (int i : here_) {
+        pseudo_[i] = unit * plan_.cells[i];
+        total_[i] = unit * plan_.totals[plan_.total_of[i]];
+    }
+    least_seen_ = plan_.least_seen();
+    scale_ = 0;
 }
 
 void TripleSweep::steady_all() {
@@ -97,16 +127,22 @@ void TripleSweep::steady_all() {
 void TripleSweep::read(const int *slot, int y, double left_out) {
     start(slot, y, left_out);
     if (size_ < 2) return;
-    if (width_ == 2) multiply_numerators<2>();
-    else multiply_numerators<4>();
-    steady_all();
+    const auto multiply = [this]<bool LeaveOut, bool Same>() {
+        if (width_ == 2) multiply_numerators<2, LeaveOut, Same>();
+        else multiply_numerators<4, LeaveOut, Same>();
+    };
+    if (leave_out_ && plan_.same_cells) multiply.operator()<true, true>();
+    else if (leave_out_) multiply.operator()<true, false>();
+    else if (plan_.same_cells) multiply.operator()<false, true>();
+    else multiply.operator()<false, false>();
+    if (!short_) steady_all();
     int since = 0;
     for (int child : here_) {
         if (!plan_.ever_missing[child]) continue;
         divide_by_careful(child);
-        if (++since % calm_ == 0) steady_all();
+        if (!short_ && ++since % calm_ == 0) steady_all();
     }
-    if (since % calm_ != 0) steady_all();
+    if (!short_ && since % calm_ != 0) steady_all();
 }
 
 bool TripleSweep::member(int q, double *m, double *e) {
@@ -114,24 +150,40 @@ bool TripleSweep::member(int q, double *m, double *e) {
     const auto [first, second] = std::minmax(member.attributes[0], member.attributes[1]);
     for (const int i : {first, second})
         if (slot_[i] == plan_.store.missing_slot(i)) return false;
-    return member_value(place_[first], place_[second], member, m, e);
+    const Pair &own = pairs_[std::size_t(pair_of_[std::size_t(q)])];
+    return member_value(place_[first], place_[second], own, m, e);
 }
 
 double TripleSweep::add(const int *slot, int y, double left_out, double *m, double *e) {
     read(slot, y, left_out);
+    if (k_ == 2) return add_members<2>(m, e);
+    if (k_ == 3) return add_members<3>(m, e);
+    if (k_ == 4) return add_members<4>(m, e);
+    return add_members<0>(m, e);
+}
+
+// Of two to four classes nearly all members are plain numbers, and are added up without a look at exponents.
+template <int Few>
+double TripleSweep::add_members(double *m, double *e) {
     double qualified = 0;
-    for (int a = 0; a < size_; ++a)
+    for (int a = 0; a < size_; ++a) {
         for (int b = a + 1; b < size_; ++b) {
-            const Member &member = plan_.members[member_of_[std::size_t(here_[a]) * n_ + here_[b]]];
+            const Pair &member = pairs_[pair(here_[a], here_[b], n_)];
+            if constexpr (Few > 0)
+                if (add_plain_member<Few>(a, b, member, m, e)) {
+                    qualified += member.weight;
+                    continue;
+                }
             if (!member_value(a, b, member, value_.data(), value_power_.data())) continue;
             qualified += member.weight;
             add_scaled(value_.data(), value_power_.data(), k_, m, e);
         }
+    }
     return qualified;
 }
 
 // Every triple of attributes present, a < b < c: its count and pseudo-count are a factor of all three pairs.
-template <int Lane>
+template <int Lane, bool LeaveOut, bool Same>
 void TripleSweep::multiply_numerators() {
     const Store &s = plan_.store;
     for (int a = 0; a + 2 < size_; ++a) {
@@ -143,23 +195,16 @@ void TripleSweep::multiply_numerators() {
             const double *row = anchored + step_[b] * table.width, *next = anchored + step_[b + 1] * table.width;
             for (int from = b + 1; from < size_; from += calm_) {
                 const int to = std::min(size_, from + calm_);
-                for (int c = 0; c < width_; c += Lane) {
-                    if (leave_out_) {
-                        if (plan_.same_cells) multiply_children<Lane, true, true>(row, next, a, b, from, to, c);
-                        else multiply_children<Lane, true, false>(row, next, a, b, from, to, c);
-                    } else {
-                        if (plan_.same_cells) multiply_children<Lane, false, true>(row, next, a, b, from, to, c);
-                        else multiply_children<Lane, false, false>(row, next, a, b, from, to, c);
-                    }
-                }
-                steady(product(a, b), &power_[pair(a, b) * width_], width_);
+                for (int c = 0; c < width_; c += Lane)
+                    multiply_children<Lane, LeaveOut, Same>(row, next, a, b, from, to, c);
+                if (!short_) steady(product(a, b), &power_[pair(a, b) * width_], width_);
             }
-            if ((b - a) % calm_ == 0) {
+            if (!short_ && (b - a) % calm_ == 0) {
                 const std::size_t at = pair(a, b + 1) * width_;
                 steady(&product_[at], &power_[at], (size_ - b - 1) * width_);
             }
         }
-        if ((a + 1) % calm_ == 0) steady_all();
+        if (!short_ && (a + 1) % calm_ == 0) steady_all();
     }
 }
 
@@ -167,16 +212,18 @@ void TripleSweep::multiply_numerators() {
 // next slot of the attribute a, which is there: it has one for missing values, and here it has a value. `next` is the
 // row of the attribute after b, to be fetched meanwhile.
 template <int Lane, bool LeaveOut, bool Same>
-void TripleSweep::multiply_children(const double *row, const double *next, int a, int b, int from, int to, int c) {
+inline void TripleSweep::multiply_children(const double *row, const double *next, int a, int b, int from, int to,
+                                           int c) {
     using L = Lanes<Lane>;
-    const double unit = plan_.estimate.unit;
-    const auto pseudo = [&](int at) { return L::all(unit * plan_.cells[here_[at]]); };
+    const auto pseudo = [&](int at) { return L::all(pseudo_[here_[at]]); };
+    const std::int64_t *step = step_.data();  // read once: what is stored below is not known to lie elsewhere
+    const int width = Lane == 2 ? 2 : width_;
     const L less = L::load(&sub_[c]), add_a = pseudo(a), add_b = pseudo(b);
     double *own = product(a, b) + c, *with_a = product(a, from) + c, *with_b = product(b, from) + c;
     L v = L::load(own);
-    for (int at = from; at < to; ++at, with_a += width_, with_b += width_) {
-        if (c == 0) __builtin_prefetch(next + step_[at]);
-        L seen = L::load(row + step_[at] + c);
+    for (int at = from; at < to; ++at, with_a += width, with_b += width) {
+        if (c == 0) __builtin_prefetch(next + step[at]);
+        L seen = L::load(row + step[at] + c);
         if (LeaveOut) seen = (seen - less).at_least_zero();
         const L as_child_a = seen + add_a, as_child_b = Same ? as_child_a : seen + add_b;
         v = v * (Same ? as_child_a : seen + pseudo(at));
@@ -221,7 +268,7 @@ TripleSweep::Scaled TripleSweep::work_out_denominator(double seen) const {
     // Close to 1 by a power of two, so that some can be multiplied as they are.
     const int shift = std::ilogb(seen + unit * most_total_);
     const double scale = std::ldexp(1.0, -shift);
-    Scaled out{1, 0};
+    Scaled out{1, 0, 1};
     for (std::size_t u = 0; u < n_safe_.size(); ++u) {
         out.e += double(shift) * n_safe_[u];
         for (int left = n_safe_[u]; left > 0; left -= calm_totals_) {
@@ -229,32 +276,39 @@ TripleSweep::Scaled TripleSweep::work_out_denominator(double seen) const {
             steady(&out.m, &out.e, 1);
         }
     }
+    out.inverse_power = std::fabs(out.e) < 1000 ? power_of_two(-int(out.e)) : 0;
     return out;
 }
 
-// The same, remembered for small whole counts: most are.
+// The same, remembered for whole counts: most are.
 TripleSweep::Scaled TripleSweep::denominator(double seen) {
-    const auto whole = std::size_t(std::min(seen, double(known_.size())));
-    if (whole >= known_.size() || double(whole) != seen) return work_out_denominator(seen);
+    const auto whole = std::size_t(std::min(seen, double(kKnownMost)));
+    if (whole >= kKnownMost || double(whole) != seen) return work_out_denominator(seen);
+    if (whole >= known_.size()) known_.resize(std::min(2 * whole, kKnownMost));
     if (known_[whole].m == 0) known_[whole] = work_out_denominator(seen);
     return known_[whole];
 }
 
 // The joint of a member times its weight into m and e; false where it is not eligible.
-bool TripleSweep::member_value(int a, int b, const Member &member, double *m, double *e) {
-    const double *count = member_counts(plan_, member, slot_, left_out_), unit = plan_.estimate.unit;
-    if (!count) return false;
+bool TripleSweep::member_value(int a, int b, const Pair &member, double *m, double *e) {
     const int i = here_[a], j = here_[b];
-    const bool complete = !plan_.ever_missing[i] && !plan_.ever_missing[j];
-    const double present = complete ? rows_ : present_weight(plan_.store, member, left_out_);
-    const double scale = member.weight / (present + unit * member.total);
-    const double *own = product(a, b), *power = &power_[pair(a, b) * width_];
+    if (member.weight <= 0) return false;
+    const double *count = member.counts + slot_[i] * member.step_i + slot_[j] * member.step_j;
+    double all = 0;
+    for (int c = 0; c < k_; ++c) all += count[c];
+    if (at_least_zero(all - left_out_) < least_seen_) return false;
+    const double unit = plan_.estimate.unit, cell = unit * member.cell;
+    const bool child_i = !plan_.ever_missing[i], child_j = !plan_.ever_missing[j];
+    const double scale = scale_of(member, child_i && child_j);
+    const double total_i = total_[i], total_j = total_[j];
+    const std::size_t at = pair(a, b) * width_;
+    const double *own = &product_[at], *power = &power_[at];
     for (int c = 0; c < k_; ++c) {
         const double seen = at_least_zero(count[c] - sub_[c]);
         const Scaled below = denominator(seen);
-        double x = own[c] * (seen + unit * member.cell) * scale / below.m, bits = power[c] - below.e;
-        for (const int own_child : {i, j})  // which are no children
-            if (!plan_.ever_missing[own_child]) x *= seen + unit * plan_.totals[plan_.total_of[own_child]];
+        double x = own[c] * (seen + cell) * scale / below.m, bits = power[c] - below.e;
+        if (child_i) x *= seen + total_i;  // neither is a child of its own
+        if (child_j) x *= seen + total_j;
         // Almost all are plain numbers, which are added up as they are.
         if (std::fabs(bits) < 1000 && std::fabs(bits + exponent_of(x)) < 900) {
             x *= power_of_two(int(bits));
@@ -264,6 +318,49 @@ bool TripleSweep::member_value(int a, int b, const Member &member, double *m, do
         e[c] = bits;
     }
     return true;
+}
+
+// Adds such a joint to m, in the same order of operations, where all is plain: whole counts whose denominators are
+// known, and numbers of all classes that can be added up as they are. False where it is not, or is not eligible.
+template <int Few>
+inline bool TripleSweep::add_plain_member(int a, int b, const Pair &member, double *m, const double *e) {
+    using L = Lanes<Few>;
+    const int i = here_[a], j = here_[b];
+    if (!short_ || member.weight <= 0) return false;
+    const double *count = member.counts + slot_[i] * member.step_i + slot_[j] * member.step_j;
+    const Scaled *below[Few];
+    double seen[Few], x[Few], all = 0;
+    for (int c = 0; c < Few; ++c) all += count[c];
+    if (at_least_zero(all - left_out_) < least_seen_) return false;
+    const L counted = (L::load(count) - L::load(sub_.data())).at_least_zero();
+    counted.store(seen);
+    for (int c = 0; c < Few; ++c) {
+        const auto whole = std::size_t(std::min(seen[c], double(known_.size() - 1)));
+        below[c] = &known_[whole];
+        if (double(whole) != seen[c] || below[c]->m == 0 || e[c] != 0) return false;
+    }
+    const bool child_i = !plan_.ever_missing[i], child_j = !plan_.ever_missing[j];
+    const double cell = plan_.estimate.unit * member.cell;
+    L joint = L::load(product(a, b)) * (counted + L::all(cell)) * L::all(scale_of(member, child_i && child_j)) /
+              L::each([&](int c) { return below[c]->m; });
+    if (child_i) joint = joint * (counted + L::all(total_[i]));
+    if (child_j) joint = joint * (counted + L::all(total_[j]));
+    (joint * L::each([&](int c) { return below[c]->inverse_power; })).store(x);
+    for (int c = 0; c < Few; ++c)
+        if (std::abs(exponent_of(x[c])) >= 900) return false;
+    (L::load(m) + L::load(x)).store(m);
+    return true;
+}
+
+// What the joint counts of a member are multiplied by: its weight, by the rows with both attributes present.
+double TripleSweep::scale_of(const Pair &member, bool complete) {
+    const double total = plan_.estimate.unit * member.total;
+    if (!complete)
+        return member.weight / (present_weight(plan_.store, plan_.members[std::size_t(member.q)], left_out_) + total);
+    if (scale_ > 0 && member.weight == scale_of_weight_ && total == scale_of_total_) return scale_;
+    scale_of_weight_ = member.weight;
+    scale_of_total_ = total;
+    return scale_ = member.weight / (rows_ + total);
 }
 
 }  // namespace tanager::scoring

@@ -22,21 +22,32 @@ class TripleSweep {
     bool member(int q, double *m, double *e);
 
   private:
-    struct Scaled {  // m * 2^e
-        double m = 0, e = 0;
+    struct Scaled {                              // m * 2^e
+        double m = 0, e = 0, inverse_power = 0;  // the last: 2^-e, or 0 where that is no plain number
     };
+    // A member, one behind the other in memory: those of the plan have vectors of their own.
+    struct Pair {
+        const double *counts = nullptr;       // N(x_i, x_j, y) is at counts + slot[i] * step_i + slot[j] * step_j
+        std::int64_t step_i = 0, step_j = 0;  // of its attributes i < j
+        int q = 0;
+        double weight = 0, cell = 0, total = 0;  // as in the plan
+    };
+    static constexpr std::size_t kKnownAtFirst = 1024, kKnownMost = 8192;
     const ScoringPlan &plan_;
-    const int n_, k_, width_;     // width: the classes, padded
-    std::vector<int> member_of_;  // of two attributes, the smaller first
+    const int n_, k_, width_;   // width: the classes, padded
+    std::vector<Pair> pairs_;   // by their attributes: all pairs are here
+    std::vector<int> pair_of_;  // of a member
     double most_total_ = 1;
     int calm_totals_ = 1;  // denominators to multiply between two looks at the exponent
     // of the row in hand
     const int *slot_ = nullptr;
     int size_ = 0, calm_ = 1;
     double left_out_ = 0, rows_ = 0;
-    bool leave_out_ = false;
-    std::vector<int> place_;          // of an attribute in here_
-    std::vector<int> here_;           // the attributes present, in order
+    bool leave_out_ = false, short_ = false;  // short: no product leaves the numbers that there are
+    double least_seen_ = 0;
+    double scale_ = 0, scale_of_weight_ = 0, scale_of_total_ = 0;  // of the member before, over all rows
+    std::vector<int> place_;                                       // of an attribute in here_
+    std::vector<int> here_;                                        // the attributes present, in order
     std::vector<int> n_safe_;         // of those that never were missing: how many have each total
     std::vector<int> n_safe_before_;  // of the row before, with the unit that it was read with
     double unit_before_ = 0;
@@ -45,15 +56,17 @@ class TripleSweep {
     std::vector<double> product_;  // of the numerators of each pair of attributes present, as mantissas
     std::vector<double> power_;    // and powers of two
     std::vector<std::int64_t> step_;
+    std::vector<double> pseudo_, total_;       // of the attributes present, times the unit
     std::vector<double> value_, value_power_;  // of a member, one number per class
 
     double *product(int a, int b) { return &product_[pair(a, b) * width_]; }
-    std::size_t pair(int a, int b) const {  // of places in here_, a < b
-        return std::size_t(a) * (2 * size_ - a - 1) / 2 + (b - a - 1);
+    std::size_t pair(int a, int b) const { return pair(a, b, size_); }  // of places in here_, a < b
+    static std::size_t pair(int a, int b, int n) {                      // of two numbers below n, a < b
+        return std::size_t(a) * (2 * n - a - 1) / 2 + (b - a - 1);
     }
     void start(const int *slot, int y, double left_out);
     void steady_all();
-    template <int Lane>
+    template <int Lane, bool LeaveOut, bool Same>
     void multiply_numerators();
     template <int Lane, bool LeaveOut, bool Same>
     void multiply_children(const double *row, const double *next, int a, int b, int from, int to, int c);
@@ -61,7 +74,12 @@ class TripleSweep {
     const double *cells(int a, int b, int child, int child_slot) const;
     Scaled work_out_denominator(double seen) const;
     Scaled denominator(double seen);
-    bool member_value(int a, int b, const Member &member, double *m, double *e);
+    template <int Few>
+    double add_members(double *m, double *e);
+    template <int Few>
+    bool add_plain_member(int a, int b, const Pair &member, double *m, const double *e);
+    bool member_value(int a, int b, const Pair &member, double *m, double *e);
+    double scale_of(const Pair &member, bool complete);
 };
 
 }  // namespace tanager::scoring

@@ -199,6 +199,8 @@ class Store:
         """Take rows out by the weights they were added with, times their unit; stops as `learn` does."""
     def forget_one(self, codes: _RowOfCodes, label: int, raw: float) -> bool:
         """The same for a single row; False, and nothing changed, where it has an unknown value or class."""
+    def n_rows(self) -> float:
+        """The raw weight of all rows; 0 where classes are not counted."""
     def halve(self, times: int) -> None:
         """Divide all cells by 2 to this power."""
 

@@ -327,3 +327,15 @@ def test_all_rows_are_judged_as_some_of_them_are():
         assert part.mean(criterion) == pytest.approx(some, rel=1e-12)
         np.testing.assert_array_equal(part.losses(criterion)[:10], whole.losses(criterion)[:10])
         assert np.isnan(part.losses(criterion)[10:]).all()
+
+
+@pytest.mark.parametrize("refresh", [None, float("inf")])
+@pytest.mark.parametrize("candidate", [AODE(), TAN(), KDB(), KDB(k=3, smoothing=1.0), NBTree()], ids=repr)
+def test_what_answers_is_the_structure_of_the_chosen_one(candidate, refresh):
+    candidate = clone(candidate)
+    if refresh is not None and hasattr(candidate, "refresh"):
+        candidate.set_params(refresh=refresh)
+    model, alone = BestOf([candidate]).fit(X, y), clone(candidate).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+    np.testing.assert_array_equal(model.best_.predict_proba(X), alone.predict_proba(X))
+    assert model.structure_ == model.best_.structure_

@@ -14,13 +14,14 @@ import oracle
 from profiles import examples
 from registry import terms_of, view_of
 from strategies import tables
-from tanager import BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
-from tanager.counts.block import Query
+from tanager import AODE, FANC, HNB, TAN, WAODE, BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
+from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.plain import form_from_plain, form_to_plain
 from tanager.scoring.explain import explain_row
 from tanager.scoring.forms import ProductOfSums, StagedSum, SumOfProducts
 from tanager.scoring.view import View
+from tanager.structure.measures import conditional_information
 from view_calls import score, stream
 
 SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), MEstimate(2.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5, first=0.7)]
@@ -220,3 +221,43 @@ def test_the_networks_that_vote_are_counted_for_the_class_with_most(form):
 def test_families_of_the_class_and_without_the_class_are_counted():
     form = ProductOfSums((0,), ((1, 2),), (1.0,), class_parents=(3, 4, 5, 1), free=((3, (4, 5)),))
     assert form.families() == [(1, 2, 0), (3, 4, 5), (4, 5, 3), (3, 4, 5, 1)]
+
+
+@pytest.mark.parametrize("constant", [(), (1,), (0, 1, 2, 3)])
+def test_hidden_parents_are_mixed_as_plain_loops_mix_them(constant):
+    """Patterns of columns that tell nothing differ from one table to the next, also of as many columns."""
+    rng = np.random.default_rng(len(constant))
+    X = rng.integers(0, 3, (60, 4))
+    X[:, 3] = (X[:, 0] + rng.integers(0, 2, 60)) % 3
+    X[:, constant] = 0
+    model = HNB().fit(X.astype(str), rng.integers(0, 2, 60))
+    information, form = conditional_information(model.counts_), model.structure_
+    found = {(i, parents): weight for i, parents, weight in zip(form.child, form.parents, form.weight, strict=True)}
+    expected = {}
+    for i in range(4):
+        total = sum(information[i, j] for j in range(4) if j != i)
+        for j in range(4):
+            if j != i and information[i, j] > 0:
+                expected[i, (j,)] = information[i, j] / total
+        if total <= 0:
+            expected[i, ()] = 1.0
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert list(found) == sorted(found)
+    assert form == ProductOfSums(form.child, form.parents, form.weight)
+    assert form.families() == ProductOfSums(form.child, form.parents, form.weight).families() == []
+
+
+@pytest.mark.parametrize("model", [HNB(), FANC(), AODE(), WAODE(), TAN(), NaiveBayes()], ids=repr)
+@pytest.mark.parametrize("n_rows", [3, 100, 900])
+def test_who_is_asked_only_once_answers_alike_with_tables_and_without(model, n_rows):
+    rng = np.random.default_rng(n_rows)
+    X, y = rng.integers(0, 2, (900, 12)).astype(str), rng.integers(0, 2, 900)
+    X[:, 5] = np.where(y == 1, X[:, 4], X[:, 5])
+    view = model.fit(X, y).view_
+    query = Query(model.encode(X[:n_rows]).codes)
+    straight = view.score(query, may_compile=False)
+    np.testing.assert_allclose(view.over(view.counts).score_once(query), straight, rtol=1e-9)
+    block = Block(query.codes, y[:n_rows].astype(np.uint16))
+    left_out = np.empty((n_rows, 2))
+    view.plan.score(block.codes, left_out, labels=block.labels)
+    np.testing.assert_allclose(view.leave_one_out(block), left_out, rtol=1e-9)

@@ -200,3 +200,13 @@ def test_a_decay_that_could_mean_two_things_is_refused():
         as_decay(1.0)
     assert as_decay(1) == Decay(half_life=1)
     assert as_decay(0.5) == Decay(factor=0.5)
+
+
+def test_the_kernels_say_how_many_rows_there_are_as_the_counts_do():
+    counts = JointCounts(Schema((Column("x", "codes", n_codes=2),)), [0, 1, 2], order=1)
+    assert counts.store.n_rows() == 0.0
+    counts.update(np.array([[0], [1], [1]], dtype=np.uint8), np.array([0, 2, 2], dtype=np.uint8), np.array([1, 2, 0.5]))
+    assert counts.store.n_rows() == 3.5
+    counts.decay(0.25)
+    assert counts.store.n_rows() == 3.5
+    assert counts.store.n_rows() / counts.scale == counts.n_rows == 0.875

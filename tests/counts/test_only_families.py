@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tanager import AODE, JointCounts
+from tanager import AODE, Column, JointCounts, Schema
 from tanager.errors import MemoryBudgetError
 
 FAMILIES = [(0, 1, 2), (3, 1, 0), (0, 1, 2, 3)]
@@ -27,3 +27,18 @@ def test_families_that_take_too_much_memory_are_refused():
     counts = AODE().fit([["a", "b", "c", "d"], ["e", "f", "g", "h"]], [0, 1]).counts_
     with pytest.raises(MemoryBudgetError, match="counting 3 families of up to 4 of 4 columns"):
         counts.only_families(FAMILIES, [], 1000)
+
+
+def test_pairs_alone_are_those_of_wider_counts_and_share_their_cells():
+    rng = np.random.default_rng(0)
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=3) for i in range(5)))
+    counts = JointCounts(schema, [0, 1], order=3, families=[(0, 1, 2, 3)], spare=1)
+    counts.update(rng.integers(0, 3, (50, 5)).astype(np.uint8), rng.integers(0, 2, 50).astype(np.uint8))
+    counts.decay(0.5)
+    pairs = counts.only_pairs()
+    assert pairs == counts.narrowed(2, ())
+    assert pairs.holds(order=2)
+    assert not pairs.holds(order=3)
+    assert not pairs.holds(families=[(0, 1, 2)])
+    assert np.shares_memory(pairs.pairs, counts.pairs)
+    assert counts.holds(order=3, families=[(0, 1, 2, 3)])

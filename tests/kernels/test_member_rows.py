@@ -176,3 +176,23 @@ def test_columns_with_one_value_and_any_number_of_classes(k, level):
     view, block = View(counts, averaged(6, 2, 1.0), Lidstone(1.0)), Block(rows, labels, None)
     few = in_parts(view.leave_one_out, block, 20)
     np.testing.assert_allclose(view.leave_one_out(block), few, rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("n_super", [1, 2, 3])
+def test_long_runs_of_rows_alike_and_members_of_any_weight_are_read_as_row_by_row(k, n_super):
+    """Several blocks, runs of one row and of hundreds, members that many rows lack, and weights that are not whole."""
+    n = 6
+    counts, block = learned(n, k, a=2, m=2500, holes=0.02)
+    families = tuple(itertools.combinations(range(n), 4)) if n_super == 3 else ()
+    wide = JointCounts(counts.schema, list(range(k)), order=3, families=families)
+    wide.update(block.codes, block.labels)
+    members = tuple(itertools.combinations(range(n), n_super))
+    weight = tuple([1.0, 0.0, 2.0, 0.3, 1e6, 2.0**30][place % 6] for place in range(len(members)))
+    view = View(wide, SumOfProducts(members, weight, 150.0, averaged(n, 0, 1.0)), Lidstone(1.0))
+    whole = np.empty((len(block), k))
+    view.plan.score(block.codes, whole, labels=block.labels)
+    for at in range(0, len(block), 500):
+        part, few = block.part(slice(at, at + 25)), np.empty((25, k))
+        view.plan.score(part.codes, few, labels=part.labels)
+        np.testing.assert_allclose(whole[at : at + 25], few, rtol=1e-9)

@@ -68,3 +68,63 @@ def test_columns_of_many_sizes_have_denominators_of_their_own():
     for r in range(30):
         query = Query(rows[r : r + 1])
         np.testing.assert_allclose(at_once.score(query), in_turn.score(query), rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("holes", [0.0, 0.05])
+@pytest.mark.parametrize("times", [1, 40, 400])
+def test_whole_counts_of_any_size_are_answered_as_pair_after_pair_answers_them(k, holes, times):
+    """Denominators of whole counts are remembered: of small ones, of larger ones once they come, not of the largest."""
+    n = 9
+    counts, block = learned(n, k, a=2, holes=holes, weights=False, m=90)
+    for _ in range(times - 1):
+        counts.update(block.codes, block.labels)
+    forms = averaged(n, 2, 3.0), pair_after_pair(n, 3.0)
+    at_once, in_turn = (View(counts, form, MEstimate(1.0)) for form in forms)
+    for way in ("score", "leave_one_out", "score"):  # the first rows are asked again when larger counts are known
+        one, other = (
+            one_by_one(lambda part, v=v: getattr(v, way)(_rows(part, way), log_joint=True), block)  # noqa: B023
+            for v in (at_once, in_turn)
+        )
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_a_plan_that_is_kept_answers_single_rows_as_counts_grow(k):
+    """What it remembers of one row holds for the next, whatever was learned, is missing or unseen by then."""
+    n = 8
+    counts, block = learned(n, k, a=3, holes=0.0, weights=False, m=120)
+    at_once, in_turn = (View(counts, form, Lidstone(1.0)) for form in (averaged(n, 2, 2.0), pair_after_pair(n, 2.0)))
+    rng = np.random.default_rng(0)
+    for r in range(0, 120, 3):
+        codes = block.codes[r].copy()
+        codes[rng.random(n) < (0.3 if r % 2 else 0.0)] = 255
+        codes[0] = 77 if r % 5 == 0 else codes[0]
+        np.testing.assert_allclose(at_once.plan.one(codes), in_turn.score(Query(codes[None]))[0], rtol=1e-9)
+        again = slice(0, 1 + 7 * r)
+        counts.update(block.codes[again], block.labels[again])
+        if r == 60:  # a column that was never missing is from now on
+            counts.update(np.full((1, n), 255, dtype=np.uint8), block.labels[:1])
+
+
+@pytest.mark.parametrize("n", [20, 45, 50, 55])
+def test_sums_of_as_many_columns_as_just_need_no_look_at_exponents(n):
+    """And of somewhat more, which do."""
+    counts, block = learned(n, 2, a=2, holes=0.02, weights=False, m=300)
+    for strength in (1.0, 1e-4, 1e7):
+        forms = averaged(n, 2, 1.0), pair_after_pair(n, 1.0)
+        at_once, in_turn = (View(counts, form, Lidstone(strength)) for form in forms)
+        for r in range(3):
+            query = Query(block.codes[r : r + 1])
+            joints = [view.score(query, log_joint=True) for view in (at_once, in_turn)]
+            np.testing.assert_allclose(*joints, rtol=1e-9)
+
+
+def test_as_many_members_as_pairs_of_which_one_is_there_twice_are_not_all_pairs():
+    counts, block = learned(3, 2)
+    twice = SumOfProducts(((0, 1), (0, 1), (1, 2)), (1.0, 1.0, 1.0), 1.0, averaged(3, 1, 1.0))
+    once = SumOfProducts(((0, 1), (1, 2)), (2.0, 1.0), 1.0, averaged(3, 1, 1.0))
+    one, other = (View(counts, form, Lidstone(1.0)) for form in (twice, once))
+    for r in range(20):
+        query = Query(block.codes[r : r + 1])
+        np.testing.assert_allclose(one.score(query), other.score(query), rtol=1e-9)

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +28,7 @@ from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, Schem
 from tanager.estimator import clone
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
-from tanager.learning.held_out import HeldOut, asked_once, chooses_by_rows, folded
+from tanager.learning.held_out import HeldOut, asked_once, chooses_by_rows, folded, structure_once
 from tanager.learning.judging import LINE, MIN_ROWS, Judged, forecast, preferred, rows_within
 from tanager.learning.pooling import linear_pool, log_pool
 from tanager.learning.rows import KeptRows
@@ -146,7 +146,7 @@ class BestOf(Delegating):
 
     def _all_candidates(self) -> Sequence[CountsClassifier]:
         """The candidates, which learn nothing themselves: see ``_blank_candidates``."""
-        return self._blank_candidates() if self.candidates is None else self.candidates
+        return _shared_candidates() if self.candidates is None else self.candidates
 
     def _blank_candidates(self) -> list[CountsClassifier]:
         """Copies of all candidates that have learned nothing."""
@@ -156,7 +156,7 @@ class BestOf(Delegating):
 
     def _blank_candidate(self, place: int) -> CountsClassifier:
         """A copy of one of them."""
-        return _default_candidates()[place] if self.candidates is None else clone(self.candidates[place])
+        return _default_candidate(place) if self.candidates is None else clone(self.candidates[place])
 
     def _names(self) -> Sequence[str]:
         """What the candidates are called in the table."""
@@ -182,8 +182,6 @@ class BestOf(Delegating):
     def _choose(self, counts: JointCounts, rows: KeptRows, n_folds: int, most: int) -> Form:
         """The structure of the best candidate, judged in so many folds by so many rows at most."""
         models = self._blank_candidates()
-        for model in models if self.candidates is None else ():
-            model.options_hold()
         lines = [Judged(name) for name in self._names()]
         if rows.weight >= FEWEST:
             held = HeldOut.deal(self.memory, n_folds, most)
@@ -200,7 +198,7 @@ class BestOf(Delegating):
         self._answered = self._answers_of(lines)
         self.table_ = [line.to_dict() for line in sorted(lines, key=lambda line: line.rank(self.criterion))]
         self._take_members(wide)
-        return self.best_.structure_
+        return structure_once(self.best_)
 
     def _counts_for(
         self,
@@ -272,7 +270,7 @@ class BestOf(Delegating):
                 line.take(asked, proba, held, labels)
         if again:
             if memory.counts.order > 2:  # which none of these reads
-                memory.counts = memory.counts.narrowed(2, ())
+                memory.counts = memory.counts.only_pairs()
             judged, places = [m for m, _, _ in again], [a for _, a, _ in again]
             answers = folded(judged, memory, held, self.n_threads, places, reuse=True)
             for (_, asked, line), proba in zip(again, answers, strict=True):
@@ -411,13 +409,28 @@ class BestOf(Delegating):
         return "\n".join(lines)
 
 
+DEFAULT = (AODE, A2DE, WAODE, HNB, FANC, TAN, FAN, NaiveBayes, partial(KDB, smoothing=None))
+
+
+def _default_candidate(place: int) -> CountsClassifier:
+    model: CountsClassifier = DEFAULT[place]()
+    model.options_hold()
+    return model
+
+
 def _default_candidates() -> list[CountsClassifier]:
-    return [AODE(), A2DE(), WAODE(), HNB(), FANC(), TAN(), FAN(), NaiveBayes(), KDB(smoothing=None)]
+    return [_default_candidate(place) for place in range(len(DEFAULT))]
+
+
+@cache
+def _shared_candidates() -> tuple[CountsClassifier, ...]:
+    """The same, to be looked at and nothing else."""
+    return tuple(_default_candidates())
 
 
 @cache
 def _default_names() -> tuple[str, ...]:
-    return tuple(map(repr, _default_candidates()))
+    return tuple(map(repr, _shared_candidates()))
 
 
 def _is_narrow(model: CountsClassifier, schema: Schema) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -54,9 +55,16 @@ class HNB(CountsClassifier):
         total = information.sum(axis=1)
         alone = total <= 0  # nothing to mix: the class alone
         np.fill_diagonal(information, alone)  # so that such a column has a place
-        child, parent = np.nonzero(information)
-        weight = information[child, parent] / np.where(alone, 1.0, total)[child]
-        sets: list[ParentSet] = [*((j,) for j in range(len(total))), ()]
-        own = np.where(child == parent, len(total), parent)
-        parents = tuple(map(sets.__getitem__, own.tolist()))
-        return ProductOfSums(tuple(child.tolist()), parents, tuple(weight.tolist()))
+        linked = information != 0.0
+        weight = (information / np.where(alone, 1.0, total)[:, None])[linked]
+        child, parents = _mixtures(len(total), linked.tobytes())
+        return ProductOfSums.of_pairs(child, parents, tuple(weight.tolist()))
+
+
+@lru_cache(maxsize=4)  # a stream and its folds ask for the same again and again
+def _mixtures(n: int, linked_: bytes) -> tuple[tuple[int, ...], tuple[ParentSet, ...]]:
+    """The terms of all columns: children, and the parent of each; a column that is linked to itself has none."""
+    child, parent = np.nonzero(np.frombuffer(linked_, dtype=bool).reshape(n, n))
+    sets: list[ParentSet] = [*((j,) for j in range(n)), ()]
+    own = np.where(child == parent, n, parent)
+    return tuple(child.tolist()), tuple(map(sets.__getitem__, own.tolist()))

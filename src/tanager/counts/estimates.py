@@ -7,6 +7,7 @@ classes hold the names and strengths, and validate them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -225,6 +226,8 @@ def as_estimate(smoothing: object) -> Estimate:
     """
     if isinstance(smoothing, Estimate):
         return smoothing
+    if type(smoothing) is float:  # asked for with every view
+        return _lidstone(smoothing)
     if isinstance(smoothing, str) and smoothing == "learned":
         return LEARNED
     if isinstance(smoothing, bool | np.bool_) or not isinstance(smoothing, int | float | np.integer | np.floating):
@@ -234,3 +237,9 @@ def as_estimate(smoothing: object) -> Estimate:
         )
     _check_strength(f"smoothing={smoothing!r}", smoothing)
     return Lidstone(float(smoothing))
+
+
+@lru_cache(maxsize=16)
+def _lidstone(strength: float) -> Lidstone:
+    _check_strength(f"smoothing={strength!r}", strength)
+    return Lidstone(strength)

@@ -121,7 +121,7 @@ class JointCounts(Listed):
 
     unlisted = names_in("""
         blank forget_row forget_rows from_header lay_out_like learn_row learn_rows make_sure_of_room
-        may_take_families move_cuts narrowed note_raw_cells only_families pairs places_of raw_cells raw_now
+        may_take_families move_cuts narrowed note_raw_cells only_families only_pairs pairs places_of raw_cells raw_now
         refuse_full_codes require reserve singles store take_away take_scale to_header with_families_of with_modes
     """)
 
@@ -1107,6 +1107,15 @@ class JointCounts(Listed):
         new = self._blank(self.schema, self.classes, order=order, anchors=(), families=families, sparse=sparse)
         new._absorb(self, range(self.n_features), 1.0)
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
+        return new
+
+    def only_pairs(self) -> JointCounts:
+        """These counts without what is wider than pairs. They share their tables, so change neither."""
+        new = JointCounts.__new__(JointCounts)
+        new.__dict__ |= self.__dict__
+        new.order, new.anchors, new.families, new.sparse = min(self.order, 2), (), (), frozenset()
+        new._triples, new._families = [], []
+        new._handle, new._rows_left, new.version = None, 0, self.version + 1
         return new
 
     def may_take_families(self, order: int, anchors: Sequence[int]) -> bool:

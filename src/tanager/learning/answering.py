@@ -409,8 +409,10 @@ def row_plan(model: CountsClassifier) -> _kernels.ScoringPlan | None:
         return None
     if options != _options(model):
         return None
-    if until != math.inf and counts.version != view.form_version and memory.n_learned > until:
-        return None
+    if until != math.inf and counts.version != view.form_version:
+        learned = memory.n_learned if memory.clock is not None else counts.store.n_rows() / counts.scale
+        if learned > until:
+            return None
     return plan if view.unit == counts.scale else view.plan
 
 

@@ -738,7 +738,8 @@ class CountsClassifier(Classifier):
 
     def class_factors(self) -> list[float]:
         """Factors of the classes by ``class_weight``; empty where none are given."""
-        return class_factors(self.class_weight, self.classes_, self.counts_.class_counts)
+        given = self.class_weight
+        return [] if given is None else class_factors(given, self.classes_, self.counts_.class_counts)
 
     def attach(self, counts: JointCounts, encoder: Encoder, rows: KeptRows | None) -> Self:
         """Answer from counts (and, where rows are looked at, from rows) that others use as well."""

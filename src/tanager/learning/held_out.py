@@ -21,6 +21,7 @@ from tanager.counts.sample import Sample
 from tanager.estimator import clone
 from tanager.learning.dealing import deal
 from tanager.learning.memory import Memory
+from tanager.scoring.forms import Form
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.stages import steps
@@ -115,6 +116,13 @@ def asked_once(model: CountsClassifier) -> Scorer:
     form = model._structure(memory.counts, memory.rows)
     memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
     return model.scorer_over(model.view_of(form))
+
+
+def structure_once(model: CountsClassifier) -> Form:
+    """The structure of a model attached to counts, of which nothing else is made: another one answers with it."""
+    if model.refresh is not None or not model._attaches_again:
+        return model.structure_
+    return model._structure(model.memory.counts, model.memory.rows)
 
 
 def folded(

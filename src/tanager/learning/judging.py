@@ -178,9 +178,11 @@ def preferred(lines: Sequence[Judged], criterion: str) -> int:
     best = min(tried, key=lambda place: (round(lines[place].mean(criterion), 12), place))
     rival = lines[best].losses(criterion)
     for place in tried:
-        difference = lines[place].losses(criterion) - rival
+        difference, weights = lines[place].losses(criterion) - rival, lines[place].weights
         both = ~np.isnan(difference)
-        mean, error = mean_and_error(difference[both], lines[place].weights[both])
+        if not both.all():
+            difference, weights = difference[both], weights[both]
+        mean, error = mean_and_error(difference, weights)
         if mean <= MARGIN * error:
             return place
     return best

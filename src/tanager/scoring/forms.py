@@ -48,6 +48,15 @@ class ProductOfSums:
         return cls(tuple(range(len(parents))), parents, (1.0,) * len(parents))
 
     @classmethod
+    def of_pairs(
+        cls, child: tuple[int, ...], parents: tuple[ParentSet, ...], weight: tuple[float, ...]
+    ) -> ProductOfSums:
+        """Any number of parent sets, of which none has more than one column: nothing is counted beyond pairs."""
+        form = cls(child, parents, weight)
+        form.__dict__["_wide"] = []
+        return form
+
+    @classmethod
     def of_blocks(cls, blocks: Iterable[Sequence[int]]) -> ProductOfSums:
         """Naive Bayes over blocks of columns, each of which is one column with a value for every combination."""
         columns = [tuple(block) for block in blocks]

@@ -22,8 +22,8 @@ Queue = tuple[np.ndarray, np.ndarray, np.ndarray]  # codes, labels and raw weigh
 COMPILE_SECONDS = 2e-8  # that a cell takes to compile, about
 COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
 PAIRS_SHORTER = 10  # so many cells of members with one super-parent are worked out while one is compiled, about
-SUMS_ONCE = 16  # so many cells of sums over parents are worked out while one is compiled, and added up with others
 PAIRS_LIMIT = 2**18  # cells up to which that holds: beyond, the counts leave the cache from row to row
+SUMS_ONCE = 32  # so many of these, or of sums over parents, while one is compiled in tables that are asked only once
 
 
 class View:
@@ -223,10 +223,7 @@ class View:
 
     def score_once(self, query: Query, *, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities by a view that is not asked again: few rows are not worth tables of large sums."""
-        form = self.form
-        sums = isinstance(form, ProductOfSums) and len(form.child) > 4 * self.counts.n_features
-        worth = not sums or len(query.codes) * self.n_reads >= SUMS_ONCE * self.n_cells
-        return self.score(query, n_jobs=n_jobs, may_compile=worth)
+        return self.score(query, n_jobs=n_jobs, may_compile=self._worth_once(self.n_cells, len(query.codes)))
 
     def _current_tables(self, n_rows: int, may_compile: bool = True) -> _kernels.Compiled | None:
         """Compiled tables, where they are current or worth making for so many rows."""
@@ -288,10 +285,21 @@ class View:
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
         """Making a cell costs about as much as working it out once for a row, or more where there is a short cut."""
+        shorter = PAIRS_SHORTER if self._adds_pairs(n_cells) else 1
+        return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= shorter * n_cells
+
+    def _adds_pairs(self, n_cells: float) -> bool:
+        """Whether the form is a sum of members with one super-parent, with a short cut."""
         form = self.form  # whose members all have as many super-parents
         pairs = type(form) is SumOfProducts and len(form.members) > 0 and len(form.members[0]) == 1
-        shorter = PAIRS_SHORTER if pairs and not self.learned and n_cells <= PAIRS_LIMIT else 1
-        return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= shorter * n_cells
+        return pairs and not self.learned and n_cells <= PAIRS_LIMIT
+
+    def _worth_once(self, n_cells: float, n_rows: int) -> bool:
+        """Whether tables are worth it that are not asked again: those of large sums take many rows."""
+        form = self.form
+        sums = isinstance(form, ProductOfSums) and len(form.child) > 4 * self.counts.n_features
+        large = (sums and not self.learned) or self._adds_pairs(n_cells)
+        return not large or n_rows * self.n_reads >= SUMS_ONCE * n_cells
 
     def _answer_unanswered(
         self, codes: np.ndarray, out: np.ndarray, log_joint: bool, labels: np.ndarray | None = None, n_jobs: int = 1
@@ -341,7 +349,10 @@ class View:
             return False
         members = self.form.members if type(self.form) is SumOfProducts else ()
         wide = self.estimate.kind != "bdeu" and any(1 < len(member) <= 3 for member in members)
-        return constant and not wide and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
+        if not constant or wide:
+            return False
+        n_cells = self.plan.n_cells(leave_out=True)
+        return self._worth_compiling(n_cells, len(codes)) and self._worth_once(n_cells, len(codes))
 
     def term(self, child: int, parents: ParentSet, rows: Query | Block) -> np.ndarray:
         """P(child | class, parents) for every row and class, NaN where one of them is missing.

@@ -91,8 +91,15 @@ def direct(edges: list[Edge], n: int, root_score: np.ndarray, root: int | None =
 
 
 def _free_parameters(counts: JointCounts) -> np.ndarray:
-    free = np.maximum(counts.schema.n_values - 1, 0).astype(float)
-    return np.outer(free, free) * counts.n_classes
+    return _free_of(counts.schema.n_values.tobytes(), counts.n_classes)
+
+
+@lru_cache(maxsize=4)  # a stream asks for the same again and again
+def _free_of(n_values_: bytes, n_classes: int) -> np.ndarray:
+    free = np.maximum(np.frombuffer(n_values_, dtype=np.int64) - 1, 0).astype(float)
+    found: np.ndarray = np.outer(free, free) * n_classes
+    found.flags.writeable = False
+    return found
 
 
 def aic_gain(counts: JointCounts) -> np.ndarray:
