@@ -388,13 +388,16 @@ class HalfLives(Classifier):
         if only is None:
             return False
         if only.learn_dict(row, y, weight, times, self._pool):
+            if self._labels is not None or only.first.encoder_ is not self._followed:
+                self._keep_up()
             self._note_row()
         elif (said := only.run_dict(row, y, weight, times)) is not None:
             self._mix(said, weights)
         else:
             return False
-        self._ladders.keep_row(row, y, weight, times)
-        self._warm_up = self._ladders.first_rows
+        if self._warm_up is not None:
+            self._ladders.keep_row(row, y, weight, times)
+            self._warm_up = self._ladders.first_rows
         return True
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
@@ -430,7 +433,6 @@ class HalfLives(Classifier):
 
     def _note_row(self) -> None:
         """Members and pool have learned one row."""
-        self._keep_up()
         self._history.add_row(self.n_rows_, self._pool.weights)
         self.n_rows_ += 1
 

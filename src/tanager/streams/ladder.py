@@ -301,7 +301,7 @@ class Ladder:
             return False
         if first.n_warm_up_rows:
             return self._learn_provisional(first, row, y, weight, pool)
-        crowded = self._watch()
+        crowded = self._crowded or self._watch()
         together, label = self._together, first.code_of(y)
         if label is None or (together is None and not self._share()):
             return False
@@ -311,7 +311,6 @@ class Ladder:
         together = together or self._side_by_side()
         if together is None or not together.learn_row(codes, label, weight, pool):
             return False
-        self._follow_vocabulary()
         if crowded is not None:
             self._learned_row_in_bins(crowded, row, codes, label)
         return True
