@@ -155,7 +155,7 @@ def numbers_of(model: CountsClassifier, X: Any) -> np.ndarray | None:
         return model.encoder_.continuous_row(X[0])[None, :]
     columns = model._learned.number_columns
     if rows_of_dicts(X):
-        return np.array([model.encoder_.numbers_row(row, columns) for row in X])
+        return model.encoder_.numbers_of(X, columns)
     return model.encoder_.numbers(X, columns, type(model).__name__)
 
 

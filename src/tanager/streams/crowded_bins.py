@@ -115,7 +115,7 @@ class CrowdedBins:
         if self._rows:
             rows, labels, columns = self._rows, self._row_labels, list(self._n_bins)
             self._rows, self._row_codes, self._row_labels = [], [], []
-            self._numbers.append(np.array([encoder.numbers_row(row, columns) for row in rows]))
+            self._numbers.append(encoder.numbers_of(rows, columns))
             self._labels.append(np.array(labels, dtype=np.uint16))
 
     # --- looks --------------------------------------------------------------------------------------------------
@@ -199,8 +199,7 @@ class CrowdedBins:
     def _numbers_of(self, encoder: Encoder, places: list[int]) -> np.ndarray:
         """The numbers of some columns in all rows, (columns, rows)."""
         columns = self._columns[places].tolist()
-        rows = [encoder.numbers_row(row, columns) for row in self._rows]
-        parts = [own[:, places] for own in self._numbers] + ([np.array(rows)] if rows else [])
+        parts = [own[:, places] for own in self._numbers] + [encoder.numbers_of(self._rows, columns)]
         return np.ascontiguousarray(np.concatenate(parts).T)
 
     def _divided(
