@@ -311,6 +311,15 @@ def test_continuous_columns_keep_their_numbers_and_have_no_codes():
     assert encoder.update_row({"c": "new", "h": 2.5}).tolist() == [2, 255]
 
 
+@pytest.mark.parametrize("cell", [2.5, None, 3, "4.5", float("nan"), np.float32(0.5)])
+def test_numbers_of_many_rows_are_those_of_each(cell):
+    encoder = Encoder(continuous=["h", "k"]).fit({"c": ["a", "b"], "h": [1.5, None], "k": [0.5, 1.0]})
+    rows = [{"h": 1.5, "c": "a", "k": 2.5}, {"k": cell, "h": 0.5}, {"h": cell}][: 2 if cell == 2.5 else 3]
+    expected = [encoder.numbers_row(row, [2, 1]) for row in rows]
+    np.testing.assert_array_equal(encoder.numbers_of(rows, [2, 1]), expected)
+    assert encoder.numbers_of([], [2, 1]).shape == (0, 2)
+
+
 def test_text_where_numbers_were_is_refused_and_nothing_grows():
     encoder = Encoder(bins="width").fit({"c": ["a"] * 3, "n": [1.5, 2.5, 3.5]})
     with pytest.raises(DataError, match=r"column 'n', row 1: 'old' is not a number.*fit with categorical=\['n'\]"):
