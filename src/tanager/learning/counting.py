@@ -18,6 +18,7 @@ from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Column, Encoder, Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.tables import Table
 from tanager.errors import MemoryBudgetError
 from tanager.learning.batch import Batch
 from tanager.learning.gaussian_option import gaussian_columns
@@ -104,6 +105,19 @@ def count(model: CountsClassifier, batch: Batch, classes: np.ndarray | None = No
     _count_block(model, Block(codes, batch.labels, batch.weights, batch.times, numbers))
     if raw:  # codes are not looked at before they are counted: the counts have met what is new
         model.encoder_.adopt(model.counts_.schema)
+
+
+def first_block(model: CountsClassifier, batch: Batch) -> Block | None:
+    """All first rows, encoded, of a model that has just started by them; None where they go the way of other rows."""
+    if not isinstance(batch.X, Table) or batch.X.codes is not None:
+        return None
+    codes = model.encoder_.update(batch.X, batch.weights, type(model).__name__)
+    if cut_columns(model.encoder_.schema, model.counts_.schema):
+        return None
+    if model.encoder_.schema is not model.counts_.schema:
+        model._start_model()
+    note_cuts(model, batch.labels, batch.weights)
+    return Block(codes, batch.labels, batch.weights, batch.times, numbers_of(model, batch.X))
 
 
 def _count_block(model: CountsClassifier, block: Block) -> None:

@@ -6,8 +6,8 @@ whenever their number has doubled. The model that learns them is the first argum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tanager.learning.warm_up import WarmUp, warn_of_useless
 if TYPE_CHECKING:
     from tanager.learning.classifier import Classifier
 
+Count: TypeAlias = Callable[[Batch], None]
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
 
@@ -99,11 +100,11 @@ def nothing_to_cut(model: Classifier, batch: Batch) -> bool:
     return not any(may_name_things(own, i, rules) for i, own in enumerate(cells))
 
 
-def end_warm_up(model: Classifier, n_first: int) -> None:
+def end_warm_up(model: Classifier, n_first: int, count: Count | None = None) -> None:
     """Fix the columns by the first rows, and count all rows of the warm-up."""
     warm, model._warm_up = model._warm_up, None
     assert warm is not None
-    count_from_start(model, warm, n_first, last=True)
+    count_from_start(model, warm, n_first, last=True, count=count)
     model._columns_fixed_by(warm.batch)
     if model.schema is None:
         tell_columns(model.encoder_.schema)
@@ -111,24 +112,29 @@ def end_warm_up(model: Classifier, n_first: int) -> None:
         warn_of_useless(model.encoder_.schema, getattr(model, "bins", None), min(n_first, warm.n_rows))
 
 
-def count_from_start(model: Classifier, warm: WarmUp, n_first: int, *, last: bool = False) -> None:
-    """Learn the schema from the first rows of a warm-up, for the last time or not, and count all its rows anew."""
+def count_from_start(
+    model: Classifier, warm: WarmUp, n_first: int, *, last: bool = False, count: Count | None = None
+) -> None:
+    """Learn the schema from the first rows of a warm-up, for the last time or not, and count all its rows anew.
+
+    ``count`` counts them in place of the model.
+    """
     batch = first = warm.batch
     if n_first < warm.n_rows:
         first = batch.part(0, n_first)
     else:  # no further row may bring a column, so that all are read once
         batch = first = Batch(warm.read(), batch.labels, batch.weights, batch.times)
     model._start_encoder(first, first=last, stream=True, for_now=not last)
-    model._count(batch)
+    (count or model._count)(batch)
 
 
-def count_warm_up(model: Classifier) -> None:
+def count_warm_up(model: Classifier, count: Count | None = None) -> None:
     """Before an answer: count the rows of a warm-up, with cut points from its last doubling."""
     warm = model._warm_up
     if warm is None or warm.counted == warm.n_rows or warm.n_rows == 0:
         return
     if warm.doubled_stage != warm.stage or not model.knows_columns:
-        count_from_start(model, warm, warm.doubled_stage)
+        count_from_start(model, warm, warm.doubled_stage, count=count)
         warm.stage = warm.doubled_stage
     else:
         model._count(warm.batch.part(warm.counted, warm.n_rows))
@@ -161,7 +167,9 @@ def keep_provisional_row(model: Classifier, row: Mapping[str, Any], label: int) 
     model._warm_up.append_counted(dict(row), label)
 
 
-def keep_at_doubling(model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
+def keep_at_doubling(
+    model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any, count: Count | None = None
+) -> bool:
     """Keep a row by which the rows of a warm-up have doubled, where nothing in it is new; whether that was so.
 
     What ``partial_fit`` would find out about it is known: its cells are among those of the columns so far.
@@ -178,7 +186,7 @@ def keep_at_doubling(model: Classifier, row: Mapping[str, Any], y: Any, weight: 
     warm.append_row(dict(row), label)
     n_first = fixed_by(model, warm, before)
     if n_first is not None:
-        end_warm_up(model, n_first)
+        end_warm_up(model, n_first, count)
     model.note_columns()
     return True
 
@@ -196,7 +204,7 @@ def rows_to_stage(model: Classifier) -> int:
     return 1 if model.schema is not None else min(1 << before.bit_length(), max(model.warm_up, before + 1)) - before
 
 
-def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
+def keep_for_warm_up(model: Classifier, batch: Batch, count: Count | None = None) -> None:
     """Rows of a warm-up were counted: keep them, for the cut points to come."""
     warm = model._warm_up
     assert warm is not None
@@ -204,6 +212,6 @@ def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
     warm.append(batch)
     n_first = fixed_by(model, warm, before)
     if n_first is not None:
-        end_warm_up(model, n_first)
+        end_warm_up(model, n_first, count)
     elif warm.n_rows < 2 * warm.stage:
         warm.counted = warm.n_rows

@@ -29,7 +29,7 @@ from tanager.encoding.values import is_missing
 from tanager.learning.answer_then_learn import Answers
 from tanager.learning.answering import due, follows_counts, kernel_view
 from tanager.learning.batch import Batch, StreamPart
-from tanager.learning.counting import encoder_for, follow_vocabulary, leave_uncut, numbers_of
+from tanager.learning.counting import encoder_for, first_block, follow_vocabulary, leave_uncut, numbers_of
 from tanager.learning.first_rows import keep_for_warm_up, rows_of_stage
 from tanager.learning.memory import LIGHT, Memory
 from tanager.learning.warm_up import WarmUp
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
 
 
-Learn: TypeAlias = Callable[[Block], bool]  # whether models that have started anew have learned rows
+Learn: TypeAlias = Callable[[Block], bool]  # whether models that have started anew have learned the rows
 NO_STEPS = Steps(None, None, None)
 WORK_AT_ONCE = 20_000_000  # cells read and written in one call of a kernel, some 50 ms: Ctrl-C is heard between calls
 
@@ -234,11 +234,8 @@ def shared_warm_up(models: Sequence[CountsClassifier]) -> WarmUp | None:
     return first._warm_up if others and all(model._warm_up is None for model in others) else None
 
 
-def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp, learn: Learn | None = None) -> None:
-    """Let all models have the columns of the first, which its warm-up has given it; where these are new, count anew.
-
-    Where all others count anew, ``learn`` may let all models learn the rows, so that the first one counts anew as well.
-    """
+def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp) -> None:
+    """Let all models have the columns of the first, which its warm-up has given it; where these are new, count anew."""
     first, *others = models
     behind = [model for model in others if model._warm_up is not None or not has_columns_of(model, first)]
     if behind:
@@ -247,18 +244,39 @@ def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp, learn: Lear
         table = warm.read() if all_counted else rows.X
         codes = first.encoder_.encode(table, "ignore", type(first).__name__)
         block = Block(codes, rows.labels, rows.weights, rows.times, numbers_of(first, rows.X))
-        for model in behind:
-            model._warm_up, model.encoder_ = None, first.encoder_
-            model._start_model()
-            model.note_columns()
-        anew = behind
-        if learn is not None and len(behind) == len(others):
-            first._start_model()
-            anew = [] if learn(block) else [first, *behind]
-        for model in anew:
-            model.learn_block(block)
+    for model in behind:
+        _begin_with_encoder_of(model, first)
+        model._warm_up = None
+        model.learn_block(block)
     for model in others:
         model.encoder_ = first.encoder_
+
+
+def learn_first_together(models: Sequence[CountsClassifier], batch: Batch, learn: Learn) -> bool:
+    """Let models that are alike but for how they forget learn first rows, for which the first has new columns.
+
+    ``learn`` may learn them for all; else each does. False where these rows are for the first alone, because some model
+    keeps its columns, or they come otherwise than the first rows of numbers and text.
+    """
+    first, *others = models
+    block = None if any(has_columns_of(model, first) for model in others) else first_block(first, batch)
+    if block is None:
+        return False
+    for model in others:
+        _begin_with_encoder_of(model, first)
+        model._warm_up = WarmUp()  # has yet to learn them, should Ctrl-C come between
+    if not learn(block):
+        for model in models:
+            model.learn_block(block)
+    for model in others:
+        model._warm_up = None
+    return True
+
+
+def _begin_with_encoder_of(model: CountsClassifier, first: CountsClassifier) -> None:
+    model.encoder_ = first.encoder_
+    model._start_model()
+    model.note_columns()
 
 
 def add_classes_in_warm_up(models: Sequence[CountsClassifier], classes: np.ndarray) -> bool:

@@ -24,6 +24,8 @@ from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.first_rows import (
+    Count,
+    count_warm_up,
     keep_at_doubling,
     keep_for_warm_up,
     keep_provisional_row,
@@ -41,6 +43,7 @@ from tanager.learning.stream import (
     follow_warm_up,
     has_columns_of,
     learn_first_encoded,
+    learn_first_together,
     shared_warm_up,
     warm_up_of,
 )
@@ -222,14 +225,7 @@ class Ladder:
             return True
         if not self._suits or first.columns_fixed:
             return False
-        self._catch_up()
-        return not any(m.n_warm_up_rows or m.encoder_ is not first.encoder_ for m in self._counting[1:])
-
-    def _catch_up(self) -> None:
-        """All models have the provisional columns of the first, and learn its rows anew where these are new."""
-        warm = self._provisional() if self._together is None else None
-        if warm is not None:
-            follow_warm_up(self._counting, warm, self._learn_first_rows)
+        return not any(m.n_warm_up_rows or m.encoder_ is not first.encoder_ for m in self.models[1:])
 
     def _learn_first_rows(self, block: Block) -> bool:
         """Let models that have learned nothing yet learn rows side by side; False where they cannot."""
@@ -340,24 +336,30 @@ class Ladder:
         codes = None if together is None else first.encoder_.found_row(row, alone=True)
         if together is None or codes is None or not together.learn_row(codes, label, weight, pool):
             return False
-        self._next_columns(warm, lambda: keep_at_doubling(first, row, y, weight, None))
+        self._next_columns(warm, lambda count: keep_at_doubling(first, row, y, weight, None, count))
         return True
 
-    def _next_columns(self, warm: WarmUp, keep: Callable[[], object]) -> None:
+    def _next_columns(self, warm: WarmUp, keep: Callable[[Count], object]) -> None:
         """Keep rows by which first rows have doubled, or are all there: columns are learned anew, from all of them.
 
         What the models have learned side by side is needed where columns stay as they were; else they count anew.
         """
-        first, *others = self._counting
+        models = self._counting
         before, self._together = self._together, None
         self._read_alone = 0 if before is None else AT_ONCE
         try:
-            keep()
-            _ = first.has_learned  # counts all rows, in new columns
+            keep(self._count_first_rows)
+            count_warm_up(models[0], self._count_first_rows)
         finally:
-            if before is not None and any(has_columns_of(model, first) for model in others):
+            if before is not None and any(has_columns_of(model, models[0]) for model in models[1:]):
                 before.write_back()
-        follow_warm_up(self._counting, warm, self._learn_first_rows)
+        follow_warm_up(models, warm)
+
+    def _count_first_rows(self, batch: Batch) -> None:
+        """All models learn first rows in new columns of the first one; or it alone, and the others follow."""
+        first = self._counting[0]
+        if not learn_first_together(self._counting, batch, self._learn_first_rows):
+            first._count(batch)
 
     def run_dict(self, row: Row, y: Any, weight: float, times: np.ndarray | None) -> Said | None:
         """Answer and learn a row of known columns and class in columns for good, where models can be side by side."""
@@ -405,7 +407,8 @@ class Ladder:
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
         first, *_ = self._counting
-        self._catch_up()
+        if self._together is None:
+            _ = self.models  # all of them have the columns of the first
         encoded, warm = encode_next(first, rows), warm_up_of(first)
         if encoded is None or warm is None:
             return self._apart(rows, 1)
@@ -416,7 +419,7 @@ class Ladder:
         if rows_of_stage(first, len(block) + 1) > len(block):
             keep_for_warm_up(first, batch)
         else:
-            self._next_columns(warm, lambda: keep_for_warm_up(first, batch))
+            self._next_columns(warm, lambda count: keep_for_warm_up(first, batch, count))
         return said
 
     def _known_rows(self, rows: StreamPart) -> int:
