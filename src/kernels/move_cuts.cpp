@@ -35,9 +35,15 @@ void move_counts(const Store &old, const Parts &parts, Store &moved) {
         const bool on = p + 1 < parts.n && parts.from[p + 1] == parts.from[p] + 1 && parts.to[p + 1] == parts.to[p] + 1;
         run[p] = on ? run[p + 1] + 1 : 1;
     }
+    // What no part falls into is 0: values of one column together, and all of a slot that has no part.
+    std::vector<char> there(std::size_t(moved.width), 0);
+    for (std::int64_t p = 0; p < parts.n; ++p) there[parts.to[p]] = 1;
+    const bool all_there = std::all_of(there.begin(), there.end(), [](char own) { return own; });
     for (int i = 0; i < moved.n; ++i)
-        for (std::int64_t g = moved.offsets[i]; g < moved.offsets[i + 1]; ++g)
-            std::fill_n(moved.pairs + g * moved.width * k, moved.offsets[i + 1] * k, 0.0);
+        for (std::int64_t g = moved.offsets[i]; g < moved.offsets[i + 1]; ++g) {
+            const std::int64_t from = all_there ? moved.offsets[i] : 0;
+            std::fill_n(moved.pairs + (g * moved.width + from) * k, (moved.offsets[i + 1] - from) * k, 0.0);
+        }
     std::int64_t before = 0;  // parts of earlier columns
     int i = 0;
     for (std::int64_t p = 0; p < parts.n; ++p) {
