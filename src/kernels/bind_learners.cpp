@@ -9,6 +9,7 @@ NB_MODULE(_learners, m) {
     bind_evolving(m);
     bind_forest(m);
     bind_gaussian(m);
+    bind_mixed_rows(m);
     bind_options(m);
     bind_staged(m);
     bind_stream(m);

@@ -61,4 +61,5 @@ void bind_sums(nb::module_ &m);
 void bind_pool(nb::module_ &m);
 void bind_drift(nb::module_ &m);
 void bind_stream(nb::module_ &m);
+void bind_mixed_rows(nb::module_ &m);
 void bind_options(nb::module_ &m);
