@@ -195,6 +195,17 @@ def test_a_classifier_is_short():
 
 
 @pytest.mark.long
+def test_the_demo_does_not_wait_for_the_last_kernels(tmp_path):
+    """Its chapters run while the third module is compiled."""
+    pytest.importorskip("matplotlib", reason="the demo draws, which needs the extra 'plot'")
+    demo = str(ROOT / "examples" / "demo.py")
+    code = (
+        f"import runpy, sys; sys.modules['tanager._searches'] = None; sys.argv = [{demo!r}, '--quick']; "
+        f"runpy.run_path({demo!r}, run_name='__main__')"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+
 def test_the_demo_runs(tmp_path):
     pytest.importorskip("matplotlib", reason="the demo draws, which needs the extra 'plot'")
     command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--quick", "--all"]
