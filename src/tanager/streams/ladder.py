@@ -41,7 +41,6 @@ from tanager.learning.stream import (
     encode_all,
     encode_next,
     follow_warm_up,
-    has_columns_of,
     learn_first_encoded,
     learn_first_together,
     shared_warm_up,
@@ -351,7 +350,7 @@ class Ladder:
             keep(self._count_first_rows)
             count_warm_up(models[0], self._count_first_rows)
         finally:
-            if before is not None and any(has_columns_of(model, models[0]) for model in models[1:]):
+            if before is not None and before.is_of_some(models[1:]):
                 before.write_back()
         follow_warm_up(models, warm)
 

@@ -83,9 +83,9 @@ class SideBySide(ABC):
         counts = models[0].counts_
         return n_rows * counts.n_classes * counts.n_features**counts.order
 
-    def is_of(self, models: Sequence[CountsClassifier]) -> bool:
-        """Whether these are the counts that the models have; they count anew where their columns change."""
-        return all(model.counts_ is own for model, own in zip(models, self.counts, strict=True))
+    def is_of_some(self, models: Sequence[CountsClassifier]) -> bool:
+        """Whether some of these models have counts that are here."""
+        return any(model.counts_ is own for model in models for own in self.counts)
 
     # --- what the kernels do ------------------------------------------------------------------------------------
 
