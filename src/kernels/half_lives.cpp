@@ -519,8 +519,30 @@ bool take_values(Members &members, const int *slot) {
     return grown;
 }
 
+#if defined(__x86_64__)
+// `add_pairs` for four members and more.
+[[gnu::target("avx2")]] void add_pairs_of_four(double *row, const std::int64_t *cell, int n, const double *raw,
+                                               int n_members) {
+    const __m256d four = _mm256_loadu_pd(raw);
+    for (int j = 0; j < n; ++j) {
+        double *cells = row + cell[j];
+        _mm256_storeu_pd(cells, _mm256_add_pd(_mm256_loadu_pd(cells), four));
+        for (int m = 4; m < n_members; ++m) cells[m] += raw[m];
+    }
+}
+#endif
+
+// Adds raw weights, one per member, to the cells of a row of pairs.
+void add_pairs(double *row, const std::int64_t *cell, int n, const double *raw, int n_members, bool wide) {
+#if defined(__x86_64__)
+    if (wide && n_members >= 4) return add_pairs_of_four(row, cell, n, raw, n_members);
+#endif
+    for (int j = 0; j < n; ++j)
+        for (int m = 0; m < n_members; ++m) row[cell[j] + m] += raw[m];
+}
+
 // Adds one row to the counts of all members.
-void learn(Members &members, const int *slot, int y, double weight, std::int64_t *cell, double *raw) {
+void learn(Members &members, const int *slot, int y, double weight, std::int64_t *cell, double *raw, bool wide) {
     Store &s = members.store;
     const int n_members = members.n_members, first = y * n_members;
     for (int m = 0; m < n_members; ++m) raw[m] = members.units[m] * weight;
@@ -531,8 +553,7 @@ void learn(Members &members, const int *slot, int y, double weight, std::int64_t
     for (int i = 0; i < s.n; ++i) {
         cell[i] = (s.offsets[i] + slot[i]) * s.k + first;
         add(s.singles + cell[i]);
-        double *row = s.pairs + (cell[i] - first) * s.width;
-        for (int j = 0; j < i; ++j) add(row + cell[j]);
+        add_pairs(s.pairs + (cell[i] - first) * s.width, cell, i, raw, n_members, wide);
     }
 }
 
@@ -579,7 +600,7 @@ std::int64_t test_then_train(Members &members, Stream &stream) {
     std::vector<int> slot(s.n), other(s.n), next(s.n);
     std::vector<std::int64_t> cell(s.n);
     std::vector<double> raw(members.n_members);
-    const bool large = s.width * s.width * s.k > large_table;
+    const bool large = s.width * s.width * s.k > large_table, wide = chosen_cpu_level() != CpuLevel::plain;
     const auto began = std::chrono::steady_clock::now();
     for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
         // Now and then Python gets a turn, between two rows: it hears Ctrl-C, and goes on from here.
@@ -604,7 +625,7 @@ std::int64_t test_then_train(Members &members, Stream &stream) {
             scorer->rescale();
             scorer->note_missing(slot.data());
         }
-        learn(members, slot.data(), y, rows.weights[r], cell.data(), raw.data());
+        learn(members, slot.data(), y, rows.weights[r], cell.data(), raw.data(), wide);
         if (take_values(members, slot.data()) && scorer) scorer->count_values();
     }
     return rows.n_rows();
